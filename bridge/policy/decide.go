@@ -196,7 +196,7 @@ func (c *decider) result() Decision {
 	if c.spec.opensThread {
 		sent := c.sent
 		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.configCwd
-		sent.Trusts, sent.KnownFolder = c.wouldTrust(), c.st.KnownFolder
+		sent.Trusts, sent.KnownFolder = c.storesTrust(), c.st.KnownFolder
 		if defaults := c.st.Defaults; defaults != nil {
 			sent.WithoutTmpdir, sent.WithoutSlashTmp = defaults.NoTmpdir, defaults.NoSlashTmp
 		}

@@ -96,9 +96,9 @@ func (c *decider) knows(folder string) bool {
 	return err == nil && slices.Contains(keys, stored[len(stored)-1])
 }
 
-// wouldTrust reports whether Codex alone would store the project of a new thread as trusted, if the thread
-// gets more than read-only. Measured with Codex 0.169: it does so for a thread/start with a cwd, unless the
-// overlay has an entry for the project.
+// wouldTrust reports whether Codex alone may store the project of a new thread as trusted, if the thread gets more
+// than read-only. Measured with Codex 0.169: it does so for a thread/start with a cwd, unless the overlay has an
+// entry for the project.
 func (c *decider) wouldTrust() bool {
 	if _, named := c.params.Get("cwd").Text(); !named || !c.spec.startsThread {
 		return false
@@ -109,6 +109,16 @@ func (c *decider) wouldTrust() bool {
 		}
 	}
 	return true
+}
+
+// storesTrust reports whether Codex alone would store the project of a new thread as trusted, if the thread gets more
+// than read-only. Measured with Codex 0.169 and 0.171: it stores a repository, and no other folder.
+func (c *decider) storesTrust() bool {
+	if !c.wouldTrust() || c.st.Repositories == nil {
+		return false
+	}
+	roots, err := c.st.Repositories.Roots(c.openingFolder())
+	return err == nil && len(roots) > 0
 }
 
 // keepsUnknownReadOnly makes a resume or fork without a sandbox read-only where Codex takes workspace-write

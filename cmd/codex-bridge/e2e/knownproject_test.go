@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -35,8 +36,8 @@ func TestShorterRootsOfCommandLine(t *testing.T) {
 
 // The bridge marks each project in the overlay, and defines a profile for protected paths. Neither makes a
 // resumed or forked thread write where Codex alone would not: in a project that Codex does not know, because the thread
-// was started without a cwd, or under a default that is read-only. A thread that was started with a cwd
-// writes after a resume, as with Codex alone.
+// was started without a cwd or outside a repository, or under a default that is read-only. A thread that was started
+// with the cwd in a repository writes after a resume, as with Codex alone.
 func TestResumeOfUnknownProject(t *testing.T) {
 	t.Parallel()
 	const policy = "[policy]\napproval = [\"on-request\", \"untrusted\"]\nsandbox = \"workspace-write\"\n"
@@ -51,30 +52,32 @@ func TestResumeOfUnknownProject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, started := range []struct {
-				name      string
-				withCwd   bool
-				defaults  string // Codex's configuration
-				elsewhere bool   // it is resumed in another folder
-				resumed   string // the sandbox
+				name     string
+				cwd      string // of thread/start; "": it has none
+				defaults string // Codex's configuration
+				again    string // the cwd of the resume or fork, if it has one
+				resumed  string // the sandbox
 			}{
-				{"without a cwd", false, "", false, "readOnly"},
-				{"with a cwd", true, "", false, "workspaceWrite"},
-				{"under read-only", true, "sandbox_mode = \"read-only\"\n[sandbox_workspace_write]\nwritable_roots = [\"/srv\"]\n", false, "readOnly"},
-				{"resumed elsewhere", true, "", true, "readOnly"},
+				{"without a cwd", "", "", "", "readOnly"},
+				{"with a cwd", "workspace", "", "", "workspaceWrite"},
+				{"outside a repository", "plain", "", "", "readOnly"},
+				{"under read-only", "workspace", "sandbox_mode = \"read-only\"\n[sandbox_workspace_write]\nwritable_roots = [\"/srv\"]\n", "", "readOnly"},
+				{"resumed elsewhere", "workspace", "", "plain", "readOnly"},
 			} {
 				w := newWorld(t, options{mute: "many", config: test.config, codexConfig: started.defaults})
 				c := w.openAnswering("decline", test.argv...)
 				c.initialize(nil)
 				params := map[string]any{"sandbox": "workspace-write", "approvalPolicy": "on-request"}
-				if started.withCwd {
-					params["cwd"] = w.workspace
+				plain := filepath.Dir(w.write("plain/x", ""))
+				if started.cwd != "" {
+					params["cwd"] = filepath.Join(filepath.Dir(plain), started.cwd)
 				}
 				thread := editor.Member(c.must("thread/start", params), "thread", "id")
 				c.runTurn(thread, "RUN: touch first")
-				again, folder := map[string]any{"threadId": thread}, "workspace"
-				if started.elsewhere {
-					folder = "other"
-					again["cwd"] = filepath.Dir(w.write("other/x", ""))
+				again, folder := map[string]any{"threadId": thread}, cmp.Or(started.cwd, "workspace")
+				first := folder + "/first"
+				if started.again != "" {
+					folder, again["cwd"] = started.again, plain
 				}
 				if got := editor.Member(c.must("thread/fork", again), "sandbox", "type"); got != started.resumed {
 					t.Errorf("%s, fork in memory: the sandbox is %s, want %s", started.name, got, started.resumed)
@@ -89,8 +92,8 @@ func TestResumeOfUnknownProject(t *testing.T) {
 					}
 				}
 				c.runTurn(thread, "RUN: touch later")
-				if !w.hasFile("workspace/first") || w.hasFile(folder+"/later") != (started.resumed == "workspaceWrite") {
-					t.Errorf("%s: written first %v, later %v", started.name, w.hasFile("workspace/first"), w.hasFile(folder+"/later"))
+				if !w.hasFile(first) || w.hasFile(folder+"/later") != (started.resumed == "workspaceWrite") {
+					t.Errorf("%s: written first %v, later %v", started.name, w.hasFile(first), w.hasFile(folder+"/later"))
 				}
 				c.closeAndWait()
 			}
