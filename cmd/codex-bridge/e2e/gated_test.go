@@ -105,7 +105,7 @@ func TestGatedVerified(t *testing.T) {
 	newWorld(t, options{config: config}).runGatedAttacks(map[string]any{"approvalPolicy": "untrusted", "sandbox": "read-only"}, proxyArgv...)
 }
 
-// A thread opened before the policy is loaded in Codex without limits. No work starts on it.
+// A thread opened before the policy is loaded in Codex without limits. No work starts on it, and its turn is interrupted.
 func TestGatedLoosened(t *testing.T) {
 	t.Parallel()
 	o, dir := withTee(t, options{config: strings.Replace(policyConfig, "enforce", "audit", 1)})
@@ -115,6 +115,7 @@ func TestGatedLoosened(t *testing.T) {
 	c := w.openAnswering("decline", proxyArgv...)
 	c.initialize(nil)
 	all := c.openGated(looseThread)
+	effective := c.Mark()
 	w.write("config.toml", policyConfig)
 	for {
 		answer := c.must("thread/start", map[string]any{"cwd": w.workspace, "approvalPolicy": "on-request", "sandbox": "read-only"})
@@ -134,8 +135,10 @@ func TestGatedLoosened(t *testing.T) {
 		s.gate()
 	}
 	for _, s := range all {
-		if thread, turn := s.fill.Replace("$THREAD"), s.fill.Replace("$TURN"); gatedAttacks[s.name].holds {
-			c.must("turn/interrupt", map[string]any{"threadId": thread, "turnId": turn})
+		if thread := s.fill.Replace("$THREAD"); gatedAttacks[s.name].holds {
+			c.waitFor(effective, "turn/completed", func(m editor.Message) bool {
+				return m.Param("threadId") == thread && m.Param("turn", "status") == "interrupted"
+			})
 		}
 	}
 	close(release)
