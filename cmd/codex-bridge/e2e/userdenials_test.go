@@ -142,6 +142,38 @@ func TestTurnNamesProfileWithNetwork(t *testing.T) {
 	}
 }
 
+// Codex keeps what a thread's profile denies in a turn that names :danger-full-access, and reports a workspace-write of
+// all folders, which the bridge can't tell from one of a client. So it refuses the turn, and the thread stays usable.
+func TestFullAccessKeepsDenialsOfUser(t *testing.T) {
+	t.Parallel()
+	const full = ":danger-full-access"
+	for name, argv := range map[string][]string{"control: Codex alone": {codexPath, "app-server"}, "bridge": proxyArgv} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newDenyingWorld(t, "[policy]\napproval = [\"on-request\"]\nsandbox = \"danger-full-access\"\nnetwork = true\n", denyingProfile).newAcceptingEditor(argv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
+			more := map[string]any{"permissions": full}
+			if name == "bridge" {
+				for method, params := range map[string]map[string]any{"turn/start": {"input": []any{}}, "thread/settings/update": {}} {
+					params["threadId"], params["permissions"] = thread, full
+					if err := a.mustFail(method, params); !strings.Contains(err.Message, "dangerFullAccess") {
+						t.Errorf("%s: %s", method, err.Message)
+					}
+				}
+				more = nil
+			}
+			if read, wrote := a.readsSecrets(thread, more); read || !wrote {
+				t.Errorf("secrets read: %v, written: %v", read, wrote)
+			}
+			a.resume(thread, map[string]any{})
+			if read, wrote := a.readsSecrets(thread, nil); read || !wrote {
+				t.Errorf("resumed: secrets read: %v, written: %v", read, wrote)
+			}
+			a.closeAndWait()
+		})
+	}
+}
+
 // A flag of the command line and the configuration of a trusted project change the sandbox of a thread,
 // but keep what the user's own profile denies. Codex alone drops that. A project that changes the profile
 // itself opens no thread.
