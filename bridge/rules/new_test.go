@@ -31,7 +31,7 @@ func TestNewRefusesRulesWithoutEffect(t *testing.T) {
 		{config.Rule{Tool: "{view_image,write_stdin}", Decision: "ask"}, "write_stdin"},
 		{config.Rule{Tool: "write[_]stdin", Decision: "deny"}, "write_stdin"},
 		{config.Rule{Tool: `write\_stdin`, Decision: "deny"}, "write_stdin"},
-		{config.Rule{Tool: "exec", Decision: "deny"}, "features.code_mode = false"},
+		{config.Rule{Tool: "exec", Decision: "deny"}, "name the tools that its program calls"},
 		{config.Rule{Tool: "web_search", Decision: "deny"}, `web_search = "disabled"`},
 		{config.Rule{Tool: "Bash", Decision: "allow"}, `write tool = "shell"`},
 		{config.Rule{Tool: "apply_patch", Decision: "deny"}, `write tool = "file"`},
@@ -102,6 +102,22 @@ func TestMatchNamesItsRule(t *testing.T) {
 }
 
 // A rule with a wildcard is valid, but does nothing for the unseen tools that it matches.
+// Codex puts a namespace before the name of spawn_agent for most models.
+func TestRuleForSpawnAgent(t *testing.T) {
+	for _, test := range []struct {
+		decision, name string
+		want           rules.Decision
+	}{
+		{"deny", "spawn_agent", rules.Deny}, {"deny", "collaborationspawn_agent", rules.Deny}, {"ask", "teamspawn_agent", rules.Ask},
+		{"allow", "spawn_agent", rules.Allow}, {"allow", "teamspawn_agent", rules.None}, {"deny", "mcp__s__spawn_agent", rules.None}, {"deny", "spawn_agents", rules.None},
+	} {
+		s := compile(t, []config.Rule{{Tool: "spawn_agent", Decision: test.decision}})
+		if got := s.Tool(test.name).Decision; got != test.want {
+			t.Errorf("%s %s: %v", test.decision, test.name, got)
+		}
+	}
+}
+
 func TestUnseen(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		"write_*":       {"write_stdin"},

@@ -212,19 +212,25 @@ func matchesCut(glob, begin, end string) bool {
 func (s *Set) Tool(name string) Match { return s.decideTool(name, matchTool(name)) }
 
 // matchTool returns how surely a rule matches a dynamic tool, or a tool of Codex.
+//
+// Measured with Codex 0.169: most models have the version of spawn_agent that is called with a namespace in front,
+// "collaborationspawn_agent", which the user's configuration may change. So a rule for spawn_agent may mean it, too.
 func matchTool(name string) func(*rule) certainty {
 	reserved := name == "" || name == "shell" || name == "file" || name == "mcp" || strings.HasPrefix(name, "mcp__")
 	flat := flatName(name)
+	spawns := !reserved && strings.HasSuffix(name, spawnAgent)
 	return func(r *rule) certainty {
 		switch pattern := r.source.Tool; {
 		case !reserved && config.Match(pattern, name):
 			return certainMatch
-		case config.Match(pattern, name), config.Match(pattern, flat):
+		case config.Match(pattern, name), config.Match(pattern, flat), spawns && config.Match(pattern, spawnAgent):
 			return possibleMatch
 		}
 		return noMatch
 	}
 }
+
+const spawnAgent = "spawn_agent"
 
 // flatName returns a name without slashes, which * does not match.
 func flatName(name string) string { return strings.ReplaceAll(name, "/", "_") }
@@ -265,8 +271,8 @@ func (s *Set) decideToolAt(e Escalation, name string, match func(r *rule) certai
 // the hook under another name.
 var unseenTools = []struct{ name, hint string }{
 	{"write_stdin", `write a rule for the command that reads the input, such as command = "python3 **"`},
-	{"exec", `name the tools that its program calls, such as tool = "shell", or set features.code_mode = false in Codex's configuration`},
-	{"wait", `name the tools that the program calls, such as tool = "shell", or set features.code_mode = false in Codex's configuration`},
+	{"exec", `name the tools that its program calls, such as tool = "shell"`},
+	{"wait", `name the tools that the program calls, such as tool = "shell"`},
 	{"web_search", `set web_search = "disabled" in Codex's configuration`},
 	{"image_generation", `set features.image_generation = false in Codex's configuration`},
 

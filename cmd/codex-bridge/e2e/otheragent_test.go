@@ -177,6 +177,27 @@ func TestNamedAgentOfEarlierTurn(t *testing.T) {
 	}
 }
 
+// Most models call spawn_agent with a namespace in front, and the hook gets both as the name. A rule for spawn_agent denies it.
+func TestRuleDeniesAgentInNamespace(t *testing.T) {
+	t.Parallel()
+	for decision, refused := range map[string]bool{"deny": true, "allow": false} {
+		t.Run(decision, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{
+				mute: "many", config: "[policy]\napproval = [\"on-request\"]\nsandbox = \"workspace-write\"\n[[policy.rule]]\ntool = \"spawn_agent\"\ndecision = \"" + decision + "\"\n",
+				codexConfig: "[features.multi_agent_v2]\nenabled = true\ntool_namespace = \"team\"\n",
+			})
+			a := w.newAcceptingEditor(proxyArgv...)
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
+			a.runTurn(thread, `CALL: team/spawn_agent {"task_name":"a","message":"SAY: hello","fork_turns":"none"}`)
+			if told := w.lastToolOutput(); strings.Contains(told, "a rule says deny") != refused {
+				t.Errorf("the model got %q", told)
+			}
+			a.closeAndWait()
+		})
+	}
+}
+
 // The client opens an agent's thread and raises it without a turn. The agent gets no work from a
 // thread with fewer permissions.
 func TestRaisedAgent(t *testing.T) {
