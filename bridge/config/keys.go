@@ -166,7 +166,7 @@ var specs = map[string]spec{
 	"thread.heartbeat_instructions": {doc: "Text for the model in a turn by a timer; empty: a built-in text."},
 	"thread.config":                 {doc: "Codex configuration below the client's: the client's values win. No dates."},
 
-	"thread.code_mode":      {doc: "Whether the model writes programs that call tools; overrides the client's features.code_mode.", enum: []string{CodeModeOnly, CodeModeOff}},
+	"thread.code_mode":      {doc: "Whether the model writes programs that call tools; overrides the client's features.code_mode. Most models do only that, also with off.", enum: []string{CodeModeOnly, CodeModeOff}},
 	"thread.lightweight":    {doc: "Omit the project's own instructions (AGENTS.md); overrides the client. policy.config_keys must allow project_doc_max_bytes."},
 	"thread.max_rollout":    {doc: "A session whose thread's file has this size gets another thread; 0: no limit.", minimum: 0, maximum: 1024 * int64(GiB)},
 	"thread.on_stale_tools": {doc: "A resumed thread with other tools than now: warn, or fork it with the new tools.", enum: []string{Warn, Fork}},

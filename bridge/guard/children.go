@@ -72,12 +72,12 @@ func (c *children) turnSettings(codexHome, id, turn string, one *child) *rpc.Doc
 	return settings
 }
 
-// threadFor returns a verified thread for a message of Codex; turn may be empty. For a subagent it
-// returns the settings of the subagent with the state of its root thread. It returns nil if the
+// threadFor returns a verified thread for a message of Codex, as its commands run in the turn; turn may be empty. For a
+// subagent it returns the settings of the subagent with the state of its root thread. It returns nil if the
 // policy does not allow the thread, or if this is not known.
 func (g *Guard) threadFor(id, turn string) *policy.Thread {
 	if one := g.threads.peek(id); one != nil {
-		return one
+		return g.inTurn(one, turn)
 	}
 	p := g.policy.Load()
 	root := g.rootThread(p, id)

@@ -57,6 +57,7 @@ type shared struct {
 	pinArgs       []string // the policy's arguments with which Codex was started
 	threads       threads
 	children      children
+	turnSettings  turnSettings
 	patches       patches
 	calls         startedCalls
 	otherRuns     otherRuns
