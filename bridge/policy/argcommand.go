@@ -224,7 +224,7 @@ func (c *argsDecider) decideInteractive() {
 // execFlags are those of exec and review that need no check: the bridge handles them, or makes them
 // fields of requests that the policy checks.
 var execFlags = []string{
-	"--all", "--approve-for-me", "--base", "--cd", "--color", "--commit", "--cyber-access-program", "--ephemeral", "--image", "--json", "--last", "--model",
+	"--add-dir", "--all", "--approve-for-me", "--base", "--cd", "--color", "--commit", "--cyber-access-program", "--ephemeral", "--image", "--json", "--last", "--model",
 	"--output-last-message", "--output-schema", "--skip-git-repo-check", "--thread-source", "--title", "--uncommitted",
 }
 

@@ -29,7 +29,7 @@ var argRules = map[string]func(c *argsDecider, item argv.Item){
 	"--ask-for-approval": (*argsDecider).decideApproval,
 
 	"--cd":                    dropArg("a thread's cwd names the folder", "send the folder as cwd of thread/start"),
-	"--add-dir":               dropArg("only policy.writable_roots makes further folders writable", "add the folder to policy.writable_roots"),
+	"--add-dir":               dropArg("a thread's runtimeWorkspaceRoots name further folders", "send the folder among runtimeWorkspaceRoots of thread/start"),
 	"--image":                 dropArg(""+argv.AppServer+" takes no prompt", "remove it"),
 	"--code-mode-host":        dropArg("Codex would run code in a host that the client chose", "remove it; Codex starts its own host"),
 	"--cloud-skills-snapshot": dropArg("Codex would read skills from a file that the client chose", "remove it"),

@@ -154,9 +154,10 @@ func TestFlags(t *testing.T) {
 		{"exec fork id --thread-source x --cyber-access-program standard --strict-config", policy.Pass, "", ""},
 		{"exec review --base x", policy.Pass, "", ""}, {"review --commit x --title y", policy.Pass, "", ""},
 		{"-s danger-full-access exec -s danger-full-access x", policy.Rewrite, "exec x", "policy.sandbox"},
-		{"exec --add-dir /y -i a b", policy.Rewrite, "exec -i a b", "policy.mode"},
-		{"exec -i a --add-dir /y b", policy.Deny, "", "policy.mode"},
-		{"exec -i a --add-dir /y --json b", policy.Rewrite, "exec -i a --json b", "policy.mode"},
+		{"--add-dir /x exec --add-dir /y -i a b", policy.Pass, "", ""}, // workspace roots of its requests
+		{"exec -s danger-full-access -i a b", policy.Rewrite, "exec -i a b", "policy.sandbox"},
+		{"exec -i a -s danger-full-access b", policy.Deny, "", "policy.mode"},
+		{"exec -i a -s danger-full-access --json b", policy.Rewrite, "exec -i a --json b", "policy.sandbox"},
 		{"exec --approve-for-me --local-provider ollama x", policy.Rewrite, "exec --approve-for-me x", "policy.config_keys"},
 		{"exec --oss x", policy.Deny, "", "policy.config_keys"}, {"--oss", policy.Deny, "", "policy.config_keys"}, // another provider would get the conversation
 		{"-c hooks.x=1 review", policy.Deny, "", "policy.config_keys"},

@@ -30,7 +30,8 @@ type Change struct {
 	From   json.RawMessage `json:"from,omitempty"`   // absent if the client omitted it
 	To     json.RawMessage `json:"to,omitempty"`     // absent if the bridge removed it
 	// Narrows reports that the user must know of the change even if the client omitted the field:
-	// the thread may do less than Codex's configuration says, such as in a folder that can't be written.
+	// the thread may do less than Codex's configuration says, such as in a folder that can't be written, or it loses a
+	// workspace root.
 	Narrows bool `json:"narrows,omitempty"`
 }
 

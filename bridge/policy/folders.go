@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ type pathList struct {
 	kept    []string // canonical
 	changed bool
 	refused bool     // at least one path is missing in kept
+	lost    bool     // at least one of them is not in a kept one either
 	invalid bool     // one of them is not a text
 	reasons []string // for each path that changed
 }
@@ -27,6 +29,7 @@ func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 			f.invalid = true
 			f.reject(formatValue(e) + " is not a path")
 		case err != nil:
+			f.lost = true
 			f.reject(formatValue(e) + " can't be resolved: " + err.Error())
 		case !ok(path):
 			f.reject(formatValue(e) + " is " + path + ", " + c.barredReason(path))
@@ -42,8 +45,10 @@ func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 
 // filterWritable is filterPaths for folders that commands can write by this message.
 func (c *decider) filterWritable(v rpc.Value, ok func(path string) bool) pathList {
-	return c.filterPaths(v, func(path string) bool {
+	var rejected []string
+	f := c.filterPaths(v, func(path string) bool {
 		if !ok(path) {
+			rejected = append(rejected, path)
 			return false
 		}
 		if path != c.workspace {
@@ -51,6 +56,8 @@ func (c *decider) filterWritable(v rpc.Value, ok func(path string) bool) pathLis
 		}
 		return true
 	})
+	f.lost = f.lost || slices.ContainsFunc(rejected, func(path string) bool { return !withinAny(f.kept, path) })
+	return f
 }
 
 func (f *pathList) reject(reason string) {
@@ -94,6 +101,7 @@ func (c *decider) decideWorkspaceRoots([]string) {
 	default:
 		c.keepDenialsOfRoots("params."+field, v, f.kept)
 		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
+		c.changes[len(c.changes)-1].Narrows = f.lost
 	}
 }
 
@@ -142,6 +150,7 @@ func (c *decider) decideEnvironments([]string) {
 	}
 	if f.changed {
 		c.setField(field, []byte("["+strings.Join(sent, ",")+"]"), ruleRoots, f.reason())
+		c.changes[len(c.changes)-1].Narrows = f.lost
 	}
 }
 
@@ -188,6 +197,7 @@ func (c *decider) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why s
 	if inner.changed {
 		c.keepDenialsOfRoots("params.environments", roots, inner.kept)
 		f.addReason(inner.reason())
+		f.lost = f.lost || inner.lost
 	}
 	raw = append(append(raw, `,"runtimeWorkspaceRoots":`...), jsonArray(inner.kept)...)
 	return append(raw, '}'), ""

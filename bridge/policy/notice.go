@@ -25,6 +25,9 @@ func (c Change) Notice() (kind, sentence string) {
 			sentence += " to " + clip(text)
 		}
 	}
+	if field == "runtimeWorkspaceRoots" || field == "environments" {
+		sentence = "codex-bridge has removed workspace roots"
+	}
 	reason, gated := strings.CutSuffix(c.Reason, "; "+gatedReason)
 	if gated {
 		sentence = "codex-bridge asks before each command"

@@ -73,3 +73,25 @@ func TestForbiddenFolderNarrows(t *testing.T) {
 		}
 	}
 }
+
+// The user learns that the bridge removes a workspace root that is in no other one.
+func TestRemovedRootNarrows(t *testing.T) {
+	for members, removed := range map[string]string{
+		`"runtimeWorkspaceRoots":["/code/proj","/etc/x"]`:                                                               "/etc/x",
+		`"runtimeWorkspaceRoots":["/code/proj","/code/proj/loop"]`:                                                      "can't be resolved",
+		`"runtimeWorkspaceRoots":["/code/proj","/code/proj/docs"]`:                                                      "",
+		`"runtimeWorkspaceRoots":["/code/proj","/code/proj/docs/.."]`:                                                   "",
+		`"environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["/code/proj","/etc/x"]}]`: "/etc/x",
+	} {
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj",`+members+`}}`), state())
+		var told string
+		for _, c := range d.Changes {
+			if _, text := c.Notice(); c.Rule == "policy.writable_roots" {
+				told += text
+			}
+		}
+		if d.Err != nil || strings.HasPrefix(told, "codex-bridge has removed workspace roots: ") != (removed != "") || !strings.Contains(told, removed) {
+			t.Errorf("%s: the user reads %q, %v", members, told, d.Err)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 )
 
@@ -19,6 +20,7 @@ type execOptions struct {
 	sub     string            // resume, fork, review or ""
 	flags   map[string]string // by long name; the value of a flag without one is ""
 	images  []string
+	addDirs []string // as given; load makes them absolute
 	prompt  *string  // before sub
 	words   []string // after sub, or after exec
 	target  map[string]any
@@ -43,6 +45,8 @@ func parseExecOptions(line argv.Line) (*execOptions, error) {
 			for _, value := range line.Values(item) {
 				o.images = append(o.images, strings.Split(value, ",")...)
 			}
+		case item.Name == "--add-dir":
+			o.addDirs = append(o.addDirs, item.Value)
 		case item.Name != "":
 			o.flags[item.Name] = item.Value
 		case line.Sub != "" && item.At < line.SubAt:
@@ -62,6 +66,9 @@ func parseExecOptions(line argv.Line) (*execOptions, error) {
 			return nil, usageError(fmt.Sprintf("%s: unknown value %q; use one of %s", flag, value, strings.Join(values, ", ")))
 		}
 	}
+	if slices.Contains(o.addDirs, "") {
+		return nil, usageError("--add-dir: the value is empty; name a folder") // Codex refuses it, too
+	}
 	if o.sub == "fork" && len(o.words) == 0 {
 		return nil, usageError("exec fork: the id of the session is missing")
 	}
@@ -71,11 +78,14 @@ func parseExecOptions(line argv.Line) (*execOptions, error) {
 // load reads the prompt and the files, in Codex's order and with its errors.
 func (o *execOptions) load(in *os.File) error {
 	var err error
-	if o.cwd, err = filepath.Abs(o.flags["--cd"]); err == nil {
+	if o.cwd, err = workFolder(o.flags["--cd"]); err == nil {
 		_, err = os.Stat(o.cwd)
 	}
 	if err != nil {
 		return execError("%s", systemError(err))
+	}
+	for i, dir := range o.addDirs {
+		o.addDirs[i] = addedFolder(o.cwd, dir)
 	}
 	if err := o.loadInput(in); err != nil {
 		return err
@@ -99,6 +109,34 @@ func (o *execOptions) load(in *os.File) error {
 		}
 	}
 	return nil
+}
+
+// workFolder returns the folder of the thread, which -C may name.
+//
+// Measured with Codex 0.169 and 0.171: the current folder counts without the links by which the shell has reached it.
+// Links that -C names stay, and ".." removes the name before it.
+func workFolder(cd string) (string, error) {
+	if filepath.IsAbs(cd) {
+		return filepath.Clean(cd), nil
+	}
+	current, err := syscall.Getwd() // os.Getwd takes $PWD
+	return filepath.Join(current, cd), err
+}
+
+// addedFolder returns the absolute path of a folder of --add-dir.
+//
+// Measured with Codex 0.169 and 0.171: a relative one counts from the folder of the thread, and ~ is the home folder,
+// also where no shell has replaced it.
+func addedFolder(cwd, dir string) string {
+	if rest, ok := strings.CutPrefix(dir, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		if home, err := config.Home(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return filepath.Join(cwd, dir)
 }
 
 func (o *execOptions) loadInput(in *os.File) error {

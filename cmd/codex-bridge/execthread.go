@@ -37,6 +37,9 @@ func (r *execRun) open(ctx context.Context) (rpc.Value, error) {
 			return r.reopen(ctx, "thread/resume", id, params)
 		}
 	}
+	if len(r.addDirs) > 0 {
+		params["runtimeWorkspaceRoots"] = r.workspaceRoots()
+	}
 	if source, ok := r.flags["--thread-source"]; ok {
 		params["threadSource"] = source
 	}
@@ -54,10 +57,13 @@ func (r *execRun) open(ctx context.Context) (rpc.Value, error) {
 	return r.call(ctx, "thread/start", params)
 }
 
-// reopen opens a thread that exists. Without a sandbox, an app-server would keep the thread's own, and
-// exec takes that of the configuration (measured).
+// workspaceRoots returns the folder of the thread and those of --add-dir.
+func (r *execRun) workspaceRoots() []string { return append([]string{r.cwd}, r.addDirs...) }
+
+// reopen opens a thread that exists. Without a sandbox and roots, an app-server would keep the thread's own. exec takes
+// the sandbox of the configuration, and the roots of its command line (measured).
 func (r *execRun) reopen(ctx context.Context, method, id string, params map[string]any) (rpc.Value, error) {
-	params["threadId"], params["excludeTurns"] = id, true
+	params["threadId"], params["excludeTurns"], params["runtimeWorkspaceRoots"] = id, true, r.workspaceRoots()
 	if params["sandbox"] == nil {
 		if mode := defaultSandbox(r.config(ctx, map[string]any{}), r.cwd); mode != "" {
 			params["sandbox"] = mode
