@@ -140,6 +140,12 @@ func (c *decider) decideProfile([]string) {
 		}
 		stored := c.restoredSandbox(stays)
 		to, _ = parseMode(stored.Mode)
+		if to == fullAccess && user != nil && !stays && c.sent.Profile.Denies() && stored.Profile != builtinProfiles[fullAccess] {
+			to = workspaceWrite // Codex alone would restore full access without what the profile denies, which no request can name
+			c.recordChange("sandbox", rpc.Value{}, jsonString(to.String()), ruleUser,
+				"a resumed thread with full access would lose what the permissions profile "+user.Name+" denies; a turn can ask for full access")
+			c.changes[len(c.changes)-1].Narrows = true
+		}
 		f.network, f.noTmpdir, f.noSlashTmp = stored.Network, stored.NoTmpdir, stored.NoSlashTmp
 	case d == nil:
 		c.needsDefaults = true

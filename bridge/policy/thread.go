@@ -19,11 +19,14 @@ func ParseThreadSettings(settings rpc.Value) *Thread {
 }
 
 func threadSettings(settings, sandbox rpc.Value) *Thread {
-	stored := ParseSandbox(sandbox)
+	stored, roots := ParseSandbox(sandbox), WritableRoots(sandbox)
+	if stored.Mode == fullAccess.String() {
+		roots = nil // it may list all folders
+	}
 	return &Thread{
 		Cwd: textOf(settings.Get("cwd")), Sandbox: stored.Mode,
 		Network: stored.Network, NoTmpdir: stored.NoTmpdir, NoSlashTmp: stored.NoSlashTmp,
-		SandboxSummary: SummarizeSandbox(sandbox, settings.Get("activePermissionProfile")), Roots: WritableRoots(sandbox),
+		SandboxSummary: SummarizeSandbox(sandbox, settings.Get("activePermissionProfile")), Roots: roots,
 		Approval: cloneRaw(settings.Get("approvalPolicy")), Reviewer: textOf(settings.Get("approvalsReviewer")),
 	}
 }

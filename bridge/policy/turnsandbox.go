@@ -36,13 +36,6 @@ func (c *decider) decideTurnSandbox([]string) {
 		}
 	}
 	to, rule, reason := c.allowedLevel(asked)
-	if t := c.st.Thread; ok && to == fullAccess && t != nil && t.Profile.Denies() {
-		// Measured with Codex 0.169 and 0.171: it keeps what the thread's profile denies, and echoes a workspace-write
-		// of all folders.
-		c.refuse(rpc.CodeRefused, "params.permissions", ruleSandbox, "with "+formatValue(profile)+" Codex would keep what the thread's permissions profile denies, and the bridge could not verify the sandbox",
-			"send the sandboxPolicy dangerFullAccess, which denies nothing, or open a thread with these permissions")
-		return
-	}
 	if ok && to == workspaceWrite {
 		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to}, true
 		if to != asked {

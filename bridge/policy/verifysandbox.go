@@ -7,11 +7,15 @@ import (
 )
 
 // level returns the level of the echoed sandbox; full access if unknown.
+//
+// Measured with Codex 0.169 and 0.171: full access in a thread whose profile denies something keeps that, and is
+// echoed as a workspace-write of all folders.
 func (e *verifier) level() level {
-	if l, ok := levelNamed(e.sandbox.Get("type"), typeNames[:]); ok {
-		return l
+	l, ok := levelNamed(e.sandbox.Get("type"), typeNames[:])
+	if !ok || l == workspaceWrite && slices.Contains(WritableRoots(e.sandbox), "/") {
+		return fullAccess
 	}
-	return fullAccess
+	return l
 }
 
 func (e *verifier) checkSandbox() {

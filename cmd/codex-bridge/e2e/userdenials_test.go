@@ -142,32 +142,32 @@ func TestTurnNamesProfileWithNetwork(t *testing.T) {
 	}
 }
 
-// Codex keeps what a thread's profile denies in a turn that names :danger-full-access, and reports a workspace-write of
-// all folders, which the bridge can't tell from one of a client. So it refuses the turn, and the thread stays usable.
+// Full access of a turn keeps what the user's own profile denies, if the turn names it as a builtin profile. Codex reports
+// a workspace-write of all folders. A thread that had full access never reads more after a restart than with Codex alone.
 func TestFullAccessKeepsDenialsOfUser(t *testing.T) {
 	t.Parallel()
-	const full = ":danger-full-access"
 	for name, argv := range map[string][]string{"control: Codex alone": {codexPath, "app-server"}, "bridge": proxyArgv} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newDenyingWorld(t, "[policy]\napproval = [\"on-request\"]\nsandbox = \"danger-full-access\"\nnetwork = true\n", denyingProfile).newAcceptingEditor(argv...)
-			thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
-			more := map[string]any{"permissions": full}
-			if name == "bridge" {
-				for method, params := range map[string]map[string]any{"turn/start": {"input": []any{}}, "thread/settings/update": {}} {
-					params["threadId"], params["permissions"] = thread, full
-					if err := a.mustFail(method, params); !strings.Contains(err.Message, "dangerFullAccess") {
-						t.Errorf("%s: %s", method, err.Message)
-					}
+			w := newDenyingWorld(t, "[policy]\napproval = [\"on-request\"]\nsandbox = \"danger-full-access\"\nnetwork = true\n", denyingProfile)
+			a := w.newAcceptingEditor(argv...)
+			check := func(what, thread string, more map[string]any) {
+				t.Helper()
+				if read, wrote := a.readsSecrets(thread, more); read || !wrote {
+					t.Errorf("%s: secrets read: %v, written: %v", what, read, wrote)
 				}
-				more = nil
 			}
-			if read, wrote := a.readsSecrets(thread, more); read || !wrote {
-				t.Errorf("secrets read: %v, written: %v", read, wrote)
-			}
+			thread := a.thread(map[string]any{"approvalPolicy": "on-request"})
+			check("full access", thread, map[string]any{"permissions": ":danger-full-access"})
+			check("the next turn", thread, nil)
 			a.resume(thread, map[string]any{})
-			if read, wrote := a.readsSecrets(thread, nil); read || !wrote {
-				t.Errorf("resumed: secrets read: %v, written: %v", read, wrote)
+			check("resumed", thread, nil)
+			a.turnWith(thread, "SAY: full", map[string]any{"sandboxPolicy": map[string]any{"type": "dangerFullAccess"}})
+			a.closeAndWait()
+			a = w.newAcceptingEditor(argv...)
+			for _, method := range []string{"thread/resume", "thread/fork"} {
+				again := editor.Member(a.must(method, map[string]any{"threadId": thread}), "thread", "id")
+				check(method, again, nil)
 			}
 			a.closeAndWait()
 		})
