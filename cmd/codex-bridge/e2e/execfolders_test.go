@@ -12,7 +12,7 @@ import (
 )
 
 // The folders of --add-dir are workspace roots, as with Codex alone, where policy.writable_roots has them. A warning names
-// one that it does not have. What the user's own profile denies below each root counts in all of them. A resume has the
+// one that it does not have. Denials of the user's own profile below each root count in all of them. A resume has the
 // roots of its own command line.
 func TestExecAddedFolders(t *testing.T) {
 	t.Parallel()
