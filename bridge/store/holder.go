@@ -15,7 +15,7 @@ type Holder struct {
 	Host    string    `json:"host"`
 	PID     int       `json:"pid"`
 	Started string    `json:"-"` // with PID and Host, identifies the process, also after a reboot
-	Taken   time.Time `json:"taken"`
+	Taken   time.Time `json:"taken,omitzero"`
 }
 
 // CurrentProcess returns this process as a Holder.

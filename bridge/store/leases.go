@@ -9,13 +9,17 @@ import (
 	"time"
 )
 
-// HeldError means that another process has the lease of the session.
+// HeldError means that another process has the lease of the session, or, where Holder.Taken is zero, another client of
+// this process.
 type HeldError struct {
 	Session string
 	Holder  Holder
 }
 
 func (e *HeldError) Error() string {
+	if e.Holder.Taken.IsZero() {
+		return fmt.Sprintf("the session is in use by another client of %s", e.Holder)
+	}
 	return fmt.Sprintf("the session is in use by %s, since %s", e.Holder, e.Holder.Taken.Format(time.RFC3339))
 }
 
