@@ -168,7 +168,7 @@ func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error, line
 	case ok || len(unsolicited) == 0:
 		p.handle(r.ctx, msg, nil)
 	case unreadable != nil: // the client has its error
-		p.logRefused(r.ctx, nil, line, unreadable)
+		_ = p.logRefused(r.ctx, nil, line, unreadable)
 	default:
 		return r.takeTurn(order{lane: unsolicitedLane}, msg, func() { p.handle(r.ctx, msg, unsolicited) })
 	}

@@ -228,7 +228,7 @@ func TestExplainMethodsOfOthers(t *testing.T) {
 		{`{"id":1,"method":"bridge/acp/spawn","params":{"task":"x"}}`, false, "the configuration denies it"},
 		{`{"id":1,"method":"bridge/foo"}`, false, "the bridge answers methods of its own only to a client that offers capabilities.bridge"},
 		{`{"method":"bridge/turn/run","params":{}}`, false, "capabilities.bridge"},
-		{`{"id":1,"method":"thread/strat"}`, false, "this is none of them"},
+		{`{"id":1,"method":"thread/starts"}`, false, "this is none of them"},
 		{`{"id":1,"method":"thread/start","params":{"bridge":{"sessionKey":"s"}}}`, false, "the bridge reads it where a session begins or resumes"},
 		{`{"id":1,"method":"thread/start","params":{"bridges":{}}}`, false, "a later version may use it"},
 	} {

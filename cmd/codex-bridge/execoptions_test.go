@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -67,7 +68,7 @@ func TestWorkFolder(t *testing.T) {
 // An empty folder is an error, as with Codex alone.
 func TestEmptyAddedFolder(t *testing.T) {
 	for _, args := range [][]string{{"exec", "--add-dir", "", "x"}, {"--add-dir=", "exec", "x"}} {
-		if _, err := parseExecOptions(argv.Parse(args)); err != exitError(exitConfig) {
+		if _, err := parseExecOptions(argv.Parse(args)); !errors.Is(err, exitError(exitConfig)) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}

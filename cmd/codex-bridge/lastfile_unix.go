@@ -31,7 +31,7 @@ func openNamed(path string) (*os.File, error) {
 		}
 		folder = inner
 	}
-	defer unix.Close(folder)
+	defer func() { _ = unix.Close(folder) }()
 	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	fd, err := unix.Openat(folder, names[len(names)-1], flags, 0o666)
 	if err != nil {

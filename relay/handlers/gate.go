@@ -241,11 +241,12 @@ func (g *Gate) askPerson(ctx context.Context, q *Question, key approvals.Key) (y
 	rule := policy.RuleNobody
 	var failed *rpc.Error
 	var unreadable *bridge.UnreadableError
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		rule, err = unanswered(ctx)
-	} else if errors.As(err, &unreadable) {
+	case errors.As(err, &unreadable):
 		rule = ruleProtocol
-	} else if errors.As(err, &failed) && failed.Code == rpc.CodeUnknownMethod {
+	case errors.As(err, &failed) && failed.Code == rpc.CodeUnknownMethod:
 		err = &nobodyError{"this client answers no such questions (" + q.method + "); an allow rule lets a call run without one"}
 	}
 	if failed := g.logDecision(context.WithoutCancel(ctx), q, policy.Deny, rule, problem.Text(err)); failed != nil {

@@ -25,7 +25,7 @@ var spellers = map[string]func(string) string{
 		return strings.NewReplacer("^", "^^", "&", "^&", "|", "^|", "<", "^<", ">", "^>").Replace(s)
 	},
 	"a continued line":      func(s string) string { return s[:3] + "\\\n" + s[3:] },
-	"JSON":                  func(s string) string { return encoded(s) },
+	"JSON":                  encoded,
 	"JSON of PHP":           func(s string) string { return strings.ReplaceAll(encoded(s), "/", `\/`) },
 	"JSON of .NET":          func(s string) string { return strings.ReplaceAll(encoded(s), "+", `\u002B`) },
 	"Shellwords of Ruby":    func(s string) string { return escapeEach(s, " !\"#$%&'()*;<=>?[\\]^`{|}~") },
