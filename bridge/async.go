@@ -10,6 +10,9 @@ import (
 // AsyncRequest is a client's request that a feature answers with the help of other
 // requests. It must not be used concurrently.
 type AsyncRequest struct {
+	// FolderAdded is ClientMessage.FolderAdded of the requests of Call.
+	FolderAdded bool
+
 	p       *Proxy
 	id      rpc.ID // of the client's request
 	feature int
@@ -26,7 +29,7 @@ type AsyncRequest struct {
 // ended.
 func (a *AsyncRequest) Call(ctx context.Context, m *rpc.Message, on func(*ServerResponse)) error {
 	done, first := make(chan struct{}), make(chan struct{}, 1) // the response or the end of ctx fills first
-	message := &ClientMessage{Message: m, Line: m.Bytes()}
+	message := &ClientMessage{Message: m, Line: m.Bytes(), FolderAdded: a.FolderAdded}
 	routes := append(a.p.routesAfter(a.feature, m.Method), featureRoute{Route: &Route{HandleClient: func(_ context.Context, message *ClientMessage) *rpc.Error {
 		message.OnResponse(func(response *ServerResponse) {
 			select {

@@ -16,6 +16,8 @@ type ClientMessage struct {
 	*rpc.Message
 	// Line is the line that Codex gets.
 	Line []byte
+	// FolderAdded reports that the bridge has added the cwd of a new thread, which the client has not named.
+	FolderAdded bool
 
 	internal     bool          // sent by Conn.CallAsClient
 	letReadsPass func()        // nil: the message has no place in the order

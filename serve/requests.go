@@ -52,6 +52,8 @@ func (c *Client) open(ctx context.Context, call *bridge.ClientMessage) *rpc.Erro
 		if m, err = rpc.ParseMessage(line); err != nil {
 			return rpc.Errorf(rpc.CodeInternal, "%s with the settings of the client: %v", call.Method, err)
 		}
+		_, named := call.Params.Get("cwd").Text()
+		call.FolderAdded = call.FolderAdded || call.Method == "thread/start" && !named
 		call.Message, call.Line = m, line
 	}
 	named, _ := call.Params.Get("threadId").Text() // of a resume

@@ -203,6 +203,7 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	j := judgement{state: g.stateFor(ctx, p, call.Message)}
 	j.state.Writable = writable
 	j.state.Consented = g.consents.has(call.Message)
+	j.state.FolderAdded = call.FolderAdded
 	var folderErr *rpc.Error
 	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
 		if record := g.storedGate(ctx, textOf(call, "threadId")); record != nil {

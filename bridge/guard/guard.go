@@ -242,6 +242,9 @@ func (g *Guard) Routes() []bridge.Route {
 			When: func() bool { return g.isActive() || g.mayOpenUnenforced() },
 		})
 	}
+	routes = append(routes, bridge.Route{
+		From: bridge.Client, Method: "thread/start", Why: "a folder that the bridge adds makes Codex trust no project", HandleClient: g.distrustAddedFolder,
+	})
 	for _, method := range methods.UnloadNotifications {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "an unloaded thread must be verified again", HandleServer: g.threadUnloaded})
 	}

@@ -100,7 +100,7 @@ func (c *decider) knows(folder string) bool {
 // than read-only. Measured with Codex 0.169: it does so for a thread/start with a cwd, unless the overlay has an
 // entry for the project.
 func (c *decider) wouldTrust() bool {
-	if _, named := c.params.Get("cwd").Text(); !named || !c.spec.startsThread {
+	if _, named := c.params.Get("cwd").Text(); !named || c.st.FolderAdded || !c.spec.startsThread {
 		return false
 	}
 	for key := range c.params.Get("config").Members() {

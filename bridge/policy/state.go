@@ -101,6 +101,8 @@ type State struct {
 	// is a fork, if Codex alone would have stored its project as trusted then. It is "" otherwise, and
 	// without a record.
 	KnownFolder string
+	// FolderAdded reports that the bridge has added the cwd of a new thread, which the client has not named.
+	FolderAdded bool
 	// UnknownThread reports that Codex does not know the thread, so that a resume or fork will
 	// fail.
 	UnknownThread bool

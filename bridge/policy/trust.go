@@ -157,18 +157,8 @@ func (c *decider) requiredTrust(folder string) (levels trustTable, reason string
 
 // addUntrusted adds folder and every folder above it.
 func (c *decider) addUntrusted(levels *trustTable, folder string) {
-	const most = 256
-	for n := 0; ; n++ {
-		if n == most {
-			c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "the folder is deeper than "+fmt.Sprint(most)+" folders, which is too deep", "open a folder further up")
-			return
-		}
-		levels.add(folder, untrusted)
-		parent := filepath.Dir(folder)
-		if parent == folder {
-			return
-		}
-		folder = parent
+	if !levels.addUntrusted(folder) {
+		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, tooDeep, "open a folder further up")
 	}
 }
 
@@ -251,6 +241,32 @@ func (t *trustTable) add(folder string, level trustLevel) {
 		t.keys, t.levels = append(t.keys, key), append(t.levels, level)
 	}
 }
+
+// level returns the level of a folder's entry; trustUnset if it has none.
+func (t *trustTable) level(key string) trustLevel {
+	if i := slices.Index(t.keys, key); i >= 0 {
+		return t.levels[i]
+	}
+	return trustUnset
+}
+
+// addUntrusted adds folder and every folder above it. It returns false if these are too many.
+func (t *trustTable) addUntrusted(folder string) bool {
+	for range maxFolders {
+		t.add(folder, untrusted)
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return true
+		}
+		folder = parent
+	}
+	return false
+}
+
+// maxFolders bounds the entries for a folder and those above it.
+const maxFolders = 256
+
+var tooDeep = fmt.Sprintf("the folder is deeper than %d folders, which is too deep", maxFolders)
 
 func (t *trustTable) empty() bool { return len(t.keys) == 0 }
 

@@ -77,7 +77,7 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	r.client, err = child.Connect(ctx, child.ClientOptions{
-		Command: command, Env: append(os.Environ(), ownCodexEnv+"="+execCodex), Stderr: &execLog{colour: colour},
+		Command: command, Dir: options.cwd, Env: append(os.Environ(), ownCodexEnv+"="+execCodex), Stderr: &execLog{colour: colour},
 		Grace: 2*time.Duration(cfg.Codex.ShutdownGrace) + endGrace, MaxLine: int(cfg.Codex.MaxMessage), Handle: r.handle,
 	})
 	if err != nil {

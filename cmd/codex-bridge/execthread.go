@@ -11,9 +11,10 @@ import (
 )
 
 // open opens the thread. As in `codex exec`, a session that is not found means a new thread, unless it
-// is named by its id.
+// is named by its id. The bridge starts in the folder of a new thread: with a cwd, Codex would trust the
+// project for good.
 func (r *execRun) open(ctx context.Context) (rpc.Value, error) {
-	params := map[string]any{"cwd": r.cwd}
+	params := make(map[string]any)
 	if r.never {
 		params["approvalPolicy"] = "never"
 	}
@@ -63,7 +64,7 @@ func (r *execRun) workspaceRoots() []string { return append([]string{r.cwd}, r.a
 // reopen opens a thread that exists. Without a sandbox and roots, an app-server would keep the thread's own. exec takes
 // the sandbox of the configuration, and the roots of its command line (measured).
 func (r *execRun) reopen(ctx context.Context, method, id string, params map[string]any) (rpc.Value, error) {
-	params["threadId"], params["excludeTurns"], params["runtimeWorkspaceRoots"] = id, true, r.workspaceRoots()
+	params["threadId"], params["excludeTurns"], params["cwd"], params["runtimeWorkspaceRoots"] = id, true, r.cwd, r.workspaceRoots()
 	if params["sandbox"] == nil {
 		if mode := defaultSandbox(r.config(ctx, map[string]any{}), r.cwd); mode != "" {
 			params["sandbox"] = mode

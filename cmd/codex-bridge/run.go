@@ -113,7 +113,7 @@ func (t *turnRun) run() error {
 		return err
 	}
 	t.screen.Begin()
-	result, err := t.turn(ctx, cwd)
+	result, err := t.turn(ctx)
 	if closed := t.client.Close(ctx); err == nil {
 		err = closed
 	}
@@ -134,7 +134,9 @@ func (t *turnRun) run() error {
 const runGrace = 5*time.Second + endGrace
 
 // turn runs the turn. A first SIGINT interrupts the turn; a second one ends this process.
-func (t *turnRun) turn(ctx context.Context, cwd string) (rpc.Value, error) {
+//
+// The bridge starts in the folder of a new thread. With a cwd, Codex would trust the project for good.
+func (t *turnRun) turn(ctx context.Context) (rpc.Value, error) {
 	_, err := t.client.Initialize(ctx, map[string]any{
 		"clientInfo": map[string]any{"name": "codex-bridge-run", "title": "codex-bridge run", "version": Version},
 		"capabilities": map[string]any{
@@ -144,7 +146,7 @@ func (t *turnRun) turn(ctx context.Context, cwd string) (rpc.Value, error) {
 	if err != nil {
 		return rpc.Value{}, err
 	}
-	start := map[string]any{"cwd": cwd}
+	start := make(map[string]any)
 	for name, text := range map[string]string{"model": t.Model, "sandbox": t.Sandbox} {
 		if text != "" {
 			start[name] = text

@@ -178,6 +178,7 @@ func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	if err != nil {
 		return nil, internal(err)
 	}
+	r.aside.FolderAdded = true // a thread/resume trusts no project
 	err = r.aside.Call(ctx, m, func(a *bridge.ServerResponse) {
 		line = append([]byte(nil), a.Line...)
 		a.Withhold()
