@@ -75,6 +75,16 @@ func (p *Conn) CallOnce(ctx context.Context, method string) (rpc.Value, error) {
 // The error is an *rpc.Error if a later feature or Codex returned one, or Codex or ctx has
 // ended. A handler of messages must not use CallAsClient: it would wait for itself.
 func (p *Conn) CallAsClient(ctx context.Context, method string, params any) (rpc.Value, error) {
+	return p.callAsClient(ctx, method, params, false)
+}
+
+// StartInAddedFolder is CallAsClient for a thread/start whose cwd the client has not named; see
+// ClientMessage.FolderAdded.
+func (p *Conn) StartInAddedFolder(ctx context.Context, params any) (rpc.Value, error) {
+	return p.callAsClient(ctx, "thread/start", params, true)
+}
+
+func (p *Conn) callAsClient(ctx context.Context, method string, params any, folderAdded bool) (rpc.Value, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return rpc.Value{}, err
@@ -89,7 +99,7 @@ func (p *Conn) CallAsClient(ctx context.Context, method string, params any) (rpc
 	defer p.p.state.forgetReply(id)
 	refused := make(chan *rpc.Error, 1)
 	go func() { // ends when the request is sent or, before that, ctx ends
-		msg := &ClientMessage{Message: m, Line: m.Bytes(), internal: true}
+		msg := &ClientMessage{Message: m, Line: m.Bytes(), FolderAdded: folderAdded, internal: true}
 		var err *rpc.Error
 		if busy := p.p.inTurn(ctx, m, func() { err = p.p.route(ctx, msg, p.p.routesAfter(p.feature, method)) }); busy != nil {
 			err = busy

@@ -276,7 +276,7 @@ func (p *Proxy) route(ctx context.Context, msg *ClientMessage, routes []featureR
 			return nil
 		}
 		if msg.async != nil {
-			request := &AsyncRequest{p: p, id: msg.ID.Clone(), feature: route.feature, earlierHandlers: msg.onResponse}
+			request := &AsyncRequest{p: p, id: msg.ID.Clone(), feature: route.feature, earlierHandlers: msg.onResponse, FolderAdded: msg.FolderAdded}
 			return p.state.asyncRequests.start(msg.Size(), maxAsyncRequests, p.maxWaiting(), func() { msg.async(ctx, request) })
 		}
 	}

@@ -32,7 +32,7 @@ func (f *Feature) opened(ctx context.Context, a address, start json.RawMessage) 
 	case !b.Bound() && start == nil:
 		return nil, "", noThread(a.session)
 	case !b.Bound():
-		return f.started(ctx, a.session, start)
+		return f.started(ctx, a.session, start, func(p any) (rpc.Value, error) { return f.peer.CallAsClient(ctx, "thread/start", p) })
 	case f.isStuck(b.ThreadID):
 		return f.replaced(ctx, a.session, b, binding.ReasonTurnStuck)
 	case f.o.Threads.Open(b.ThreadID):
@@ -89,8 +89,8 @@ func (f *Feature) resumed(ctx context.Context, id string, p map[string]any, sess
 	return f.conversation(id), session, nil
 }
 
-// started starts a thread for the session. A later feature binds it.
-func (f *Feature) started(ctx context.Context, session string, start json.RawMessage) (*conversation, string, error) {
+// started starts a thread for the session by call. A later feature binds it.
+func (f *Feature) started(ctx context.Context, session string, start json.RawMessage, call func(params any) (rpc.Value, error)) (*conversation, string, error) {
 	var p map[string]json.RawMessage
 	if err := json.Unmarshal(start, &p); err != nil {
 		return nil, "", err
@@ -113,7 +113,7 @@ func (f *Feature) started(ctx context.Context, session string, start json.RawMes
 		p["modelProvider"] = encode(codexProvider(provider))
 	}
 	p["bridge"] = encode(about)
-	result, err := f.peer.CallAsClient(ctx, "thread/start", p)
+	result, err := call(p)
 	if err != nil {
 		return nil, "", err
 	}
@@ -198,10 +198,10 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 }
 
 // replaced gives a session a new thread with the settings of its binding. The current policy judges
-// the request.
+// the request. The binding also has the folder of a thread that was started without a cwd.
 func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason binding.Reason) (*conversation, string, error) {
 	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
-	return f.started(ctx, session, encode(b.StartParams()))
+	return f.started(ctx, session, encode(b.StartParams()), func(p any) (rpc.Value, error) { return f.peer.StartInAddedFolder(ctx, p) })
 }
 
 func (v *visit) in(c *conversation) turn.Session {

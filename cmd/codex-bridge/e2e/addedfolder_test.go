@@ -38,11 +38,16 @@ func TestAddedFolderTrustsNothing(t *testing.T) {
 		config string
 		open   func(*world)
 	}{
-		"Codex alone":                {"", start(codexPath, "app-server")},
-		"shared, no policy":          {serve, start(proxyArgv...)},
-		"shared, audit":              {audit + serve, start(proxyArgv...)},
-		"shared, trust as Codex":     {codex + serve, start(proxyArgv...)},
-		"run":                        {"", command("run", "--session", "s", "--sandbox", "workspace-write")},
+		"Codex alone":            {"", start(codexPath, "app-server")},
+		"shared, no policy":      {serve, start(proxyArgv...)},
+		"shared, audit":          {audit + serve, start(proxyArgv...)},
+		"shared, trust as Codex": {codex + serve, start(proxyArgv...)},
+		"run":                    {"", command("run", "--session", "s", "--sandbox", "workspace-write")},
+		"run in another thread": {"[thread]\nmax_rollout = \"1KiB\"\n", func(w *world) {
+			for range 2 {
+				command("run", "--session", "s", "--sandbox", "workspace-write")(w)
+			}
+		}},
 		"exec, trust as Codex":       {codex, command("exec", "-s", "workspace-write")},
 		"fork, no policy":            {"", (*world).forkStale},
 		"fork, audit":                {audit, (*world).forkStale},
