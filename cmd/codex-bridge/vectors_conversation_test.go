@@ -155,6 +155,10 @@ func (c conversation) play(t *testing.T) {
 				return nil, "no rollout found for thread id " + thread
 			}
 			return map[string]any{"thread": map[string]any{"id": thread}, "cwd": in.Binding.Cwd, "model": in.Binding.Model}, ""
+		case "config/read": // a new thread in place of another trusts no project
+			trusted := map[string]any{in.Binding.Cwd: map[string]any{"trust_level": "trusted"}}
+			layer := map[string]any{"name": map[string]any{"type": "user"}, "config": map[string]any{"projects": trusted}}
+			return map[string]any{"config": map[string]any{}, "layers": []any{layer}}, ""
 		case "thread/start":
 			return c.started(), ""
 		case "turn/interrupt":
