@@ -206,9 +206,7 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	j.state.FolderAdded = call.FolderAdded
 	var folderErr *rpc.Error
 	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
-		if record := g.storedGate(ctx, textOf(call, "threadId")); record != nil {
-			j.state.StoredGate, j.state.KnownFolder = &record.gated, record.known
-		}
+		g.readRecord(ctx, textOf(call, "threadId"), &j.state)
 	}
 	if p.Mode() == config.Enforce && j.state.Thread == nil {
 		j.state.OpenedIn, j.state.MovedTo, folderErr = g.originalFolder(ctx, call.Message)

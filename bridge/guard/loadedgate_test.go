@@ -18,13 +18,13 @@ type oneGate struct {
 	err   error // of reading it
 }
 
-func (r *oneGate) SetGate(_ context.Context, _ string, gated bool, _ string) error {
+func (r *oneGate) SetGate(_ context.Context, _ string, gated bool, _, _ string) error {
 	r.gated = gated
 	return nil
 }
 
-func (r *oneGate) Gate(context.Context, string) (gated bool, known string, found bool, err error) {
-	return r.gated && r.err == nil, "", r.err == nil, r.err
+func (r *oneGate) Gate(context.Context, string) (gated bool, known, roots string, found bool, err error) {
+	return r.gated && r.err == nil, "", "", r.err == nil, r.err
 }
 
 func (*oneGate) DeleteGate(context.Context, string) error { return nil }

@@ -38,7 +38,7 @@ func (g *Guard) reportBlocked(files []string) {
 }
 
 // mountPointsOf returns the folders that Codex mounts read-only in what a thread can write: protected
-// paths and folders of PATH.
+// paths, folders of PATH, and one in each root inside another.
 func mountPointsOf(t *policy.Thread, profile policy.Profile, world policy.State) (folders []mountpoint.Folder) {
 	roots := t.WorkspaceRoots(world)
 	if !profile.Defined || len(roots) == 0 {
@@ -52,7 +52,11 @@ func mountPointsOf(t *policy.Thread, profile policy.Profile, world policy.State)
 	for _, temp := range world.Temps {
 		roots = append(roots, temp.Path)
 	}
-	for _, folder := range world.PathFolders {
+	inside := slices.Clone(world.PathFolders)
+	for _, root := range profile.InnerRoots() {
+		inside = append(inside, filepath.Join(root, policy.CrossingName))
+	}
+	for _, folder := range inside {
 		for _, root := range roots {
 			if name, err := filepath.Rel(root, folder); err == nil && profile.Entries[folder] == "read" && folder != root && policy.Within(root, folder) {
 				folders = append(folders, mountpoint.Folder{Root: root, Name: filepath.ToSlash(name)})

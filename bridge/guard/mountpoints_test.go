@@ -18,6 +18,7 @@ func TestMountPointsOf(t *testing.T) {
 	profile := policy.Profile{Defined: true, Entries: map[string]any{
 		"/code/proj/tools": "write", "/code/proj/tools/bin": "read", "/tmp/x/bin": "read", "/code/proj/below": "read", "/code/proj/.gitconfig": "read",
 		":workspace_roots": map[string]string{".github": "write", ".github/workflows": "read", ".vscode": "read"},
+		"/code/proj/build": "write", "/code/proj/build/.agents": "read", // a root inside another
 	}}
 	for name, test := range map[string]struct {
 		sandbox string
@@ -25,7 +26,7 @@ func TestMountPointsOf(t *testing.T) {
 		want    []mountpoint.Folder
 	}{
 		"writable": {"workspace-write", true, []mountpoint.Folder{
-			{Root: "/code/proj", Name: ".github/workflows"}, {Root: "/code/proj", Name: ".vscode"}, {Root: "/code/proj", Name: "tools/bin"}, {Root: "/tmp", Name: "x/bin"},
+			{Root: "/code/proj", Name: ".github/workflows"}, {Root: "/code/proj", Name: ".vscode"}, {Root: "/code/proj", Name: "tools/bin"}, {Root: "/tmp", Name: "x/bin"}, {Root: "/code/proj", Name: "build/.agents"},
 		}},
 		"read-only":  {"read-only", true, nil},
 		"no profile": {"workspace-write", false, nil},

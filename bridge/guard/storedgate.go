@@ -2,20 +2,21 @@ package guard
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
-// GateRecord keeps whether the bridge asks about each command of a thread in Codex's place, and a folder
-// whose project Codex alone would know by the thread, since Codex does not store either. No client can
-// change it.
+// GateRecord keeps whether the bridge asks about each command of a thread in Codex's place, a folder
+// whose project Codex alone would know by the thread, and the roots that Codex alone would give it, since
+// Codex stores none of these. No client can change it.
 type GateRecord interface {
-	// SetGate keeps a known folder that was recorded before.
-	SetGate(ctx context.Context, thread string, gated bool, known string) error
+	// SetGate keeps a known folder that was recorded before, and with roots "" the recorded roots.
+	SetGate(ctx context.Context, thread string, gated bool, known, roots string) error
 	// Gate returns what SetGate has recorded.
-	Gate(ctx context.Context, thread string) (gated bool, known string, found bool, err error)
+	Gate(ctx context.Context, thread string) (gated bool, known, roots string, found bool, err error)
 	DeleteGate(ctx context.Context, thread string) error
 }
 
@@ -23,6 +24,13 @@ type GateRecord interface {
 type gateState struct {
 	gated bool
 	known string // policy.State.KnownFolder
+	roots string // policy.State.InnerRoots, as a JSON array; "" leaves what is recorded
+}
+
+// gateStateOf returns what the record of a thread has to say.
+func gateStateOf(t *policy.Thread) gateState {
+	roots, _ := json.Marshal(append([]string{}, t.InnerRoots...)) // texts: it can't fail
+	return gateState{t.Gated, t.KnownFolder, string(roots)}
 }
 
 // SetGateRecord sets the record; without one, nothing is recorded. Call it before the conversation starts.
@@ -30,31 +38,45 @@ func (g *Guard) SetGateRecord(record GateRecord) { g.gateRecord = record }
 
 // storedGate returns the record of a thread: of a subagent's thread that no client has opened, that of its
 // parent's. It returns nil if there is no record.
-func (g *Guard) storedGate(ctx context.Context, id string) *gateState {
+func (g *Guard) storedGate(ctx context.Context, id string) (*gateState, error) {
 	if g.gateRecord == nil {
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	for range maxParents {
 		if !isCanonicalUUID(id) {
-			return nil
+			return nil, nil
 		}
-		gated, known, found, err := g.gateRecord.Gate(ctx, id)
+		gated, known, roots, found, err := g.gateRecord.Gate(ctx, id)
 		if err != nil {
 			g.log.Error("the record of a thread can't be read; it counts as one whose commands the bridge asked about", "thread", id, "error", err)
-			return nil
+			return nil, err
 		}
 		if found {
-			return &gateState{gated, known}
+			return &gateState{gated, known, roots}, nil
 		}
 		child := g.children.find(g.world.CodexHome, id)
 		if child == nil {
-			return nil
+			return nil, nil
 		}
 		id = child.Parent
 	}
-	return nil
+	return nil, nil
+}
+
+// readRecord adds to state what the record of a thread says.
+func (g *Guard) readRecord(ctx context.Context, id string, state *policy.State) {
+	record, err := g.storedGate(ctx, id)
+	if record != nil {
+		state.StoredGate, state.KnownFolder = &record.gated, record.known
+		if record.roots != "" {
+			err = json.Unmarshal([]byte(record.roots), &state.InnerRoots)
+		}
+	}
+	if err != nil {
+		state.RootsProblem = err.Error()
+	}
 }
 
 // keepStoredGate changes a decision by which the bridge would no longer ask about each command of a resumed
@@ -101,9 +123,24 @@ func (g *Guard) recordGate(ctx context.Context, thread string) {
 	if one == nil {
 		return // it takes no turns
 	}
-	if err := g.writeGate(ctx, thread, gateState{one.Gated, one.KnownFolder}); err != nil {
+	if err := g.writeGate(ctx, thread, gateStateOf(one)); err != nil {
 		// Without a record, or with that of requireGateRecord, the bridge asks.
 		g.log.Error("a thread can't be recorded; after a restart the bridge may ask about each of its commands", "thread", thread, "error", err)
+	}
+}
+
+// recordRoots records the roots of a thread that the bridge has opened and does not let take turns. A later
+// request may open it, and Codex has recorded it without them.
+func (g *Guard) recordRoots(ctx context.Context, sent *policy.SentSettings, thread string, state policy.State) {
+	roots := sent.RemovedRoots(state)
+	if len(roots) == 0 {
+		return
+	}
+	g.gateWrites.Lock()
+	defer g.gateWrites.Unlock()
+	record := gateStateOf(&policy.Thread{Gated: state.StoredGate == nil || *state.StoredGate, InnerRoots: roots})
+	if err := g.writeGate(ctx, thread, record); err != nil {
+		g.log.Error("the roots of a thread can't be recorded; if it is opened again, commands may write .git, .codex and .agents in them", "thread", thread, "error", err)
 	}
 }
 
@@ -114,7 +151,7 @@ func (g *Guard) writeGate(ctx context.Context, thread string, state gateState) e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
-	if err := g.gateRecord.SetGate(ctx, thread, state.gated, state.known); err != nil {
+	if err := g.gateRecord.SetGate(ctx, thread, state.gated, state.known, state.roots); err != nil {
 		g.threads.noteRecorded(thread, nil)
 		return err
 	}

@@ -81,6 +81,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			g.log.Error("a thread differs from the request", "method", d.Sent.Method, "error", err.Message)
 			g.recordRevoked(d.Sent.Method, a.ID, opened, a.Line, err)
 			a.Line = rpc.EncodeError(a.ID, err)
+			a.AfterHandlers(func() { g.recordRoots(context.Background(), &sent, opened, state) })
 			return
 		}
 		if !enforced && g.Enforces() {

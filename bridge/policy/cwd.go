@@ -113,6 +113,9 @@ func (c *decider) decideTurnCwd([]string) {
 	}
 	switch {
 	case !c.isReplaceable(path):
+		if isUnset(c.params.Get("runtimeWorkspaceRoots")) && isUnset(c.params.Get("environments")) {
+			c.keepOuterRoots("cwd", []string{path})
+		}
 		if path != c.workspace {
 			c.newlyWritable = append(c.newlyWritable, path)
 		}

@@ -103,6 +103,8 @@ type decider struct {
 	narrowed           string        // why a turn may get at most read-only, because of its folder
 	newlyWritable      []string      // Decision.Writable
 	removedRoots       []string      // of the request that opens a thread
+	removedInnerRoots  []string      // those of them that are inside a kept root or a temporary folder
+	configuredRoots    []string      // writable roots of Codex's configuration, without regard to the request
 	overlayNamesModel  bool          // the overlay has an allowed model
 	required           []requiredKey // keys that the overlay must have
 	dotted             []requiredKey // nested keys of the overlay that can only narrow, in dotted form
@@ -196,7 +198,7 @@ func (c *decider) result() Decision {
 	if c.spec.opensThread {
 		sent := c.sent
 		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.configCwd
-		sent.Trusts, sent.KnownFolder = c.storesTrust(), c.st.KnownFolder
+		sent.Trusts, sent.KnownFolder, sent.InnerRoots = c.storesTrust(), c.st.KnownFolder, c.requestedRoots()
 		if defaults := c.st.Defaults; defaults != nil {
 			sent.WithoutTmpdir, sent.WithoutSlashTmp = defaults.NoTmpdir, defaults.NoSlashTmp
 		}

@@ -157,6 +157,8 @@ type SentSettings struct {
 	KnownFolder string
 	// WithoutTmpdir and WithoutSlashTmp are those of a Thread.
 	WithoutTmpdir, WithoutSlashTmp bool
+	// InnerRoots are roots that Codex alone would give the thread; see State.InnerRoots.
+	InnerRoots []string
 	// Loaded reports that Codex had loaded the thread. It then ignores the request's settings, and
 	// those of the thread count if the policy allows them.
 	Loaded bool

@@ -173,14 +173,24 @@ func (c *decider) opensDefaultNetwork() bool { return c.st.Defaults.Network && !
 // and whether it has others.
 //
 // It omits a root inside or around the workspace, because a command could replace the inner folder
-// by a link. A root inside the workspace is writable anyway.
+// by a link. A root inside the workspace is writable anyway. It also omits a root around one that the bridge removes:
+// of that Codex alone protects .git and the like.
 func (c *decider) allowedDefaultRoots() (kept []string, loose bool) {
 	workspace := c.openingFolder()
+	removed := c.removedRoots
 	for _, path := range c.st.Defaults.WritableRoots {
-		if at, err := c.st.canonical(path); err == nil && c.isAllowedRoot(at) && c.overlappingWritable(at) == "" && c.otherPolicyFile(at) == "" && (at == workspace || workspace == "" || !overlaps(at, workspace)) {
+		at, err := c.st.canonical(path)
+		switch {
+		case err != nil:
+		case c.isAllowedRoot(at) && c.overlappingWritable(at) == "" && c.otherPolicyFile(at) == "" && (at == workspace || workspace == "" || !overlaps(at, workspace)):
 			kept = append(kept, at)
+		default:
+			removed = append(slices.Clip(removed), at)
 		}
 	}
+	kept = slices.DeleteFunc(kept, func(outer string) bool {
+		return slices.ContainsFunc(removed, func(root string) bool { return isInside([]string{outer}, root) })
+	})
 	return kept, !slices.Equal(kept, c.st.Defaults.WritableRoots)
 }
 

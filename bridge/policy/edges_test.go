@@ -35,7 +35,7 @@ func TestReasonsForFolders(t *testing.T) {
 		`"cwd":"/srv/out/kept/x"`: "/srv/out/kept/x is a folder of Codex or of the policy",
 		`"cwd":"/code/proj/.git"`: "/code/proj/.git is in a .git, .codex or .agents folder",
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/out/sub"]}`:     `"/srv/out/sub" is /srv/out/sub, inside /srv/out, where a command could replace it by a link`,
-		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj/x"]}`:     `is /code/proj/x, inside /code/proj, where`,
+		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj/x"]}`:     `the bridge would remove the root /code/proj/x, which is inside /code/proj, and with it Codex's protection`,
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/code/proj/.git"]}`:  `is /code/proj/.git, in a .git, .codex or .agents folder`,
 		`"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/home/ada/.codex"]}`: `is /home/ada/.codex, in a .git, .codex or .agents folder`,
 	} {

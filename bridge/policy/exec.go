@@ -43,7 +43,7 @@ func (c *decider) decideExecSandbox([]string) {
 		return
 	}
 	writes := !isUnset(profile) || !isUnset(object) && !object.Get("type").Is(typeNames[readOnly])
-	if writes && c.p.maxLevel == workspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace})) > 0 {
+	if writes && c.p.maxLevel == workspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace}, nil)) > 0 {
 		const reason = "the command could write protected files of its folder"
 		if profile.Exists() {
 			c.dropField("permissionProfile", ruleProtected, reason)

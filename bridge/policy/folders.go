@@ -99,10 +99,11 @@ func (c *decider) decideWorkspaceRoots([]string) {
 	case len(f.kept) == 0:
 		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, f.reason(), otherRoots)
 	default:
-		c.keepDenialsOfRoots("params."+field, v, f.kept)
+		c.keepRemovedRoots("params."+field, v, f.kept)
 		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
 		c.changes[len(c.changes)-1].Narrows = f.lost
 	}
+	c.keepOuterRoots(field, f.kept)
 }
 
 // otherRoots says what to send in place of roots that the bridge refuses.
@@ -186,6 +187,7 @@ func (c *decider) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why s
 	roots := e.Get("runtimeWorkspaceRoots")
 	switch {
 	case isUnset(roots):
+		c.keepOuterRoots("environments", []string{cwd})
 		return append(raw, '}'), ""
 	case roots.Kind() != rpc.Array:
 		return nil, "runtimeWorkspaceRoots is not an array"
@@ -195,10 +197,11 @@ func (c *decider) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why s
 		return nil, inner.reason()
 	}
 	if inner.changed {
-		c.keepDenialsOfRoots("params.environments", roots, inner.kept)
+		c.keepRemovedRoots("params.environments", roots, inner.kept)
 		f.addReason(inner.reason())
 		f.lost = f.lost || inner.lost
 	}
+	c.keepOuterRoots("environments", inner.kept)
 	raw = append(append(raw, `,"runtimeWorkspaceRoots":`...), jsonArray(inner.kept)...)
 	return append(raw, '}'), ""
 }

@@ -32,7 +32,7 @@ func (p *Policy) LinkedProtected(st State, folder string) string {
 	if !p.letsWrite() || !isUsableWorkspace(st, folder) {
 		return ""
 	}
-	return linkedProtected(st, p.profileEntries(st, []string{folder}), []string{folder})
+	return linkedProtected(st, p.profileEntries(st, []string{folder}, nil), []string{folder})
 }
 
 func linkedProtected(st State, entries map[string]any, folders []string) string {

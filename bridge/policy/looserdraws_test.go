@@ -56,7 +56,7 @@ func drawAlone(t *rapid.T) codexAlone {
 		sandbox:  sample(t, "sandbox_mode", "", "", "read-only", "workspace-write", "danger-full-access"),
 		network:  rapid.Bool().Draw(t, "network_access"),
 		noTmpdir: rapid.Bool().Draw(t, "exclude_tmpdir_env_var"), noSlashTmp: rapid.Bool().Draw(t, "exclude_slash_tmp"),
-		roots:    sample(t, "writable_roots", nil, nil, []string{"/srv/out"}, []string{"/srv/out", "/home/ada/keys"}),
+		roots:    sample(t, "writable_roots", nil, nil, []string{"/srv/out"}, []string{"/srv/out", "/home/ada/keys"}, []string{"/code/proj/docs"}),
 		trust:    sample(t, "trust_level", "", "trusted", "untrusted"),
 		reviewer: sample(t, "approvals_reviewer", "", "user", "auto_review"),
 		approval: decoded(t, sample(t, "approval_policy", append([]string{"", ""}, approvalForms[1:]...)...)),
@@ -221,7 +221,7 @@ func (c codexAlone) drawOpening(t *rapid.T, method string) map[string]any {
 	maybe(t, overlay, "default_permissions", ":read-only", ":workspace", ":danger-full-access")
 	maybe(t, overlay, "sandbox_workspace_write.network_access", true, false)
 	maybe(t, overlay, "sandbox_workspace_write.exclude_slash_tmp", true, false)
-	maybe(t, overlay, "sandbox_workspace_write.writable_roots", []any{}, []any{"/srv/out"})
+	maybe(t, overlay, "sandbox_workspace_write.writable_roots", []any{}, []any{"/srv/out"}, []any{"/code/proj/docs"})
 	maybe(t, overlay, "approvals_reviewer", "user", "auto_review")
 	switch {
 	case c.flags.permissions != "" && rapid.Bool().Draw(t, "overlay beside the flag"):
@@ -285,6 +285,7 @@ func (c codexAlone) drawTurn(t *rapid.T, method string) map[string]any {
 	}
 	maybe(t, params, "sandboxPolicy", map[string]any{"type": "readOnly"}, map[string]any{"type": "readOnly", "networkAccess": true},
 		map[string]any{"type": "workspaceWrite"}, map[string]any{"type": "workspaceWrite", "networkAccess": true, "writableRoots": []any{"/srv/out"}},
+		map[string]any{"type": "workspaceWrite", "writableRoots": []any{"/code/proj/docs"}},
 		map[string]any{"type": "workspaceWrite", "excludeSlashTmp": true, "excludeTmpdirEnvVar": true}, map[string]any{"type": "dangerFullAccess"})
 	return params
 }

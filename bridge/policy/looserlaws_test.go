@@ -63,6 +63,7 @@ type played struct {
 	alone, bridge  threadSettings
 	thread         *policy.Thread // nil: the bridge does not know it
 	known          string         // recorded of the thread; see State.KnownFolder
+	innerRoots     []string       // recorded of the thread; see State.InnerRoots
 	recorded       bool           // the state has a record of the thread
 	started        bool           // the bridge accepts the command line
 	opened         string         // the folder in which the thread was opened
@@ -154,6 +155,7 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 		return false
 	}
 	w.checkEnvironments(params)
+	w.recordRoots(method, d)
 	w.alone, w.bridge = w.without.open(method, params, storedAlone), w.codex.open(method, sent, restored)
 	if method == "thread/start" {
 		w.without, w.codex = w.without.afterStart(params, w.alone), w.codex.afterStart(sent, w.bridge)
@@ -178,11 +180,22 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 	return true
 }
 
+// recordRoots records the roots that the bridge has removed from a request that opens the thread, even if it then takes
+// no turn.
+func (w *played) recordRoots(method string, d policy.Decision) {
+	switch {
+	case w.cfg.Mode == config.Enforce:
+		w.innerRoots = d.Sent.InnerRoots
+	case method != "thread/resume":
+		w.innerRoots = nil
+	}
+}
+
 // resumeLoaded plays a resume of a thread that Codex has in memory: it ignores the request's settings. It returns
 // false if the thread takes no turn.
 func (w *played) resumeLoaded(params map[string]any) bool {
 	st, profile := state(), w.thread.Profile
-	st.Thread, st.LoadedProfile, st.NotLoaded, st.KnownFolder = w.thread, &profile, false, w.known
+	st.Thread, st.LoadedProfile, st.NotLoaded, st.KnownFolder, st.InnerRoots = w.thread, &profile, false, w.known, w.innerRoots
 	_, d, ok := w.decide("thread/resume", params, st)
 	if !ok || d.Sent == nil {
 		return false
@@ -205,7 +218,7 @@ func (w *played) resumeLoaded(params map[string]any) bool {
 		return false
 	}
 	thread.Gated = w.bridge.gated
-	w.thread, w.known = thread, cmp.Or(w.known, thread.KnownFolder)
+	w.thread, w.known, w.innerRoots = thread, cmp.Or(w.known, thread.KnownFolder), thread.InnerRoots
 	return true
 }
 
@@ -283,6 +296,7 @@ func (w *played) read() policy.State {
 		gated := t.gated
 		st.StoredGate, st.KnownFolder = &gated, w.known
 	}
+	st.InnerRoots = w.innerRoots // with a lost record, these are lost, too
 	st.Stored = &policy.StoredProfile{ReadsRoot: t.access("/") != "deny"}
 	if t.profile != modeProfile {
 		st.Stored.Name = t.profile

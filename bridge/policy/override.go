@@ -87,6 +87,7 @@ func (c *decider) readOverlay([]string) {
 		return
 	}
 	d := *c.st.Defaults
+	c.configuredRoots = d.WritableRoots
 	table := overlay.Get(workspaceWriteKey)
 	has := func(key string) bool {
 		name := workspaceWriteKey + "." + key

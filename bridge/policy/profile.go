@@ -29,6 +29,8 @@ type Profile struct {
 	Hidden []string
 	// Folders are the folders in which the entries below each workspace root count.
 	Folders []string
+	// InTemps are the folders of Entries with "write" that are writable only with one of these temporary folders; see State.foldersInTemps.
+	InTemps map[string][]string
 	// User is the profile of the user's configuration whose denials the profile has; "" if there is
 	// none. Then the variants need no settings of the network.
 	User string
@@ -257,13 +259,18 @@ func (c *decider) defineProfile(user *UserProfile) {
 	if c.st.Defaults != nil {
 		roots, _ = c.allowedDefaultRoots()
 	}
-	entries := c.p.profileEntries(c.st, slices.Concat(folders, roots))
+	if c.checkRestoredRoots(folder); c.err != nil {
+		return
+	}
+	outer := folders[1:] // which take the place of the workspace
+	if len(outer) == 0 {
+		outer = folders
+	}
+	entries := c.p.profileEntries(c.st, slices.Concat(folders, roots), c.innerRoots(outer))
 	if len(entries) == 0 && user == nil {
 		return
 	}
-	if c.st.Defaults == nil && c.spec.startsThread {
-		c.needsDefaults = true
-	}
+	c.needsDefaults = c.needsDefaults || c.st.Defaults == nil // with the profile, Codex has none of its writable roots
 	c.profileFolders = slices.Concat(folders, roots)
 	c.requireProfile(user, entries, roots, folders)
 }
@@ -273,7 +280,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 	if c.checkEntries(entries, roots); c.err != nil {
 		return
 	}
-	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Secrets: c.st.Secrets, Hidden: c.st.Hidden, Folders: folders}
+	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Secrets: c.st.Secrets, Hidden: c.st.Hidden, Folders: folders, InTemps: c.st.foldersInTemps(entries, folders)}
 	if user == nil && len(c.st.Secrets) > 0 {
 		profile.ReadOnly, profile.ReadOnlyBase = hide(map[string]any{}, c.st.Secrets), builtinProfiles[readOnly]
 	}
@@ -281,6 +288,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 		all := slices.Concat(folders, roots)
 		user = c.withoutSecrets(c.withRemovedRoots(user), all)
 		profile.User, profile.UserWrites, profile.UserNetwork, profile.Network = user.Name, user.Writes, user.networkOn, user.network
+		c.dropNarrowedRoots(entries, user, all)
 		profile.Entries, profile.Roots = c.narrowEntries(entries, user, all), c.openRoots(roots, user, all)
 		profile.ReadOnly = hide(user.readOnlyEntries(), c.outsideDenied(c.st.Secrets, user, all))
 		if user.base != "" {

@@ -14,9 +14,9 @@ import (
 const workspaceRootsKey = ":workspace_roots"
 
 // profileEntries returns the entries of the profile: the access of commands by path. They protect
-// paths from writing, and hide the bridge's secrets.
-func (p *Policy) profileEntries(st State, folders []string) map[string]any {
-	entries := p.protectedEntries(st, folders)
+// paths from writing, and hide the bridge's secrets. inner are those of decider.innerRoots.
+func (p *Policy) profileEntries(st State, folders []string, inner map[string]string) map[string]any {
+	entries := p.protectedEntries(st, folders, inner)
 	switch {
 	case len(st.Secrets) > 0:
 		return hide(entries, slices.Concat(st.Secrets, st.Hidden))
@@ -74,7 +74,7 @@ func isOrIsBelow(path string, holds func(string) bool) bool {
 // Measured with Codex 0.169: the deeper of two entries wins, and "write" wins over "read" on one
 // path. So no path with "read", or below one, gets "write". Below a path with "read" there is no
 // entry, because Codex can't start a command if that path is missing.
-func (p *Policy) protectedEntries(st State, folders []string) map[string]any {
+func (p *Policy) protectedEntries(st State, folders []string, inner map[string]string) map[string]any {
 	writable := slices.Clone(folders)
 	for _, t := range st.Temps {
 		writable = append(writable, t.Path)
@@ -128,6 +128,7 @@ func (p *Policy) protectedEntries(st State, folders []string) map[string]any {
 			}
 		}
 	}
+	st.addInnerRoots(entries, folders, inner, between)
 	for at := range entries {
 		temporary := slices.ContainsFunc(st.Temps, func(t TempFolder) bool { return t.Path == at })
 		for dir := filepath.Dir(at); !temporary && filepath.IsAbs(at) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -234,15 +235,23 @@ func (f Profile) table() []byte {
 				one.Network[name] = setting
 			}
 		}
-		if v.noTmpdir && f.Entries[":tmpdir"] == nil { // an entry can only be as narrow, or narrower
-			one.Filesystem[":tmpdir"] = accessRead
+		excluded := map[string]bool{tmpdirKey: v.noTmpdir, slashTmpKey: v.noSlashTmp}
+		for key, is := range excluded {
+			if is && f.Entries[key] == nil { // an entry can only be as narrow, or narrower
+				one.Filesystem[key] = accessRead
+			}
 		}
-		if v.noSlashTmp && f.Entries[":slash_tmp"] == nil {
-			one.Filesystem[":slash_tmp"] = accessRead
+		for at, keys := range f.InTemps {
+			stays := slices.ContainsFunc(keys, func(key string) bool { return !excluded[key] }) || v.roots && withinAny(f.Roots, at)
+			if !stays && f.accessOf(at) == accessWrite {
+				one.Filesystem[at] = withAccess(f.Entries[at], accessRead)
+			}
 		}
 		if v.roots {
 			for _, root := range f.Roots {
-				one.Filesystem[root] = writableRoot(f.Entries[root])
+				if access := f.accessOf(root); access != accessRead && access != accessDeny {
+					one.Filesystem[root] = withAccess(f.Entries[root], accessWrite)
+				}
 			}
 		}
 		table[f.nameOf(v)] = one
@@ -251,14 +260,14 @@ func (f Profile) table() []byte {
 	return raw
 }
 
-// writableRoot returns the entry of a variant for a writable root. It takes the place of the entry that the profile has
-// for the same path, and so repeats what that says about paths below.
-func writableRoot(entry any) any {
+// withAccess returns the entry of a variant that changes the access to a path. It takes the place of the entry that the
+// profile has for the same path, and so repeats what that says about paths below.
+func withAccess(entry any, access string) any {
 	below, ok := entry.(map[string]string)
 	if !ok {
-		return accessWrite
+		return access
 	}
 	below = maps.Clone(below)
-	below["."] = accessWrite
+	below["."] = access
 	return below
 }

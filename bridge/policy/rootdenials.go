@@ -13,6 +13,18 @@ import (
 // Codex has no such entries for it any more, and commands would read there more than with Codex alone. The overlay of a
 // thread that opens names these paths themselves. A turn can't do that, and is refused.
 
+// keepRemovedRoots sees to what the removal of roots from a list would loosen.
+func (c *decider) keepRemovedRoots(field string, list rpc.Value, kept []string) {
+	c.keepDenialsOfRoots(field, list, kept)
+	switch {
+	case c.err != nil:
+	case c.spec.opensThread:
+		c.noteInnerRoots(list, kept)
+	default:
+		c.keepInnerRoots(field, list, kept, false, false)
+	}
+}
+
 // keepDenialsOfRoots sees to what the user's profile denies below the roots of a list that are not kept.
 func (c *decider) keepDenialsOfRoots(field string, list rpc.Value, kept []string) {
 	for e := range list.Elements() {

@@ -35,6 +35,7 @@ func TestDenialsOfRemovedRoots(t *testing.T) {
 			{Defined: true, User: "mine", ReadOnly: map[string]any{"/etc/keys": "deny"}}:                                                                false,
 		} {
 			st.Thread.Profile = *profile
+			st.Thread.Profile.Entries = map[string]any{"/code/proj/docs": "write", "/code/proj/docs/.agents": "read"}
 			d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+roots+`}}`), st)
 			if (d.Err != nil) != refused || refused && !strings.Contains(d.Err.Message, "would remove the root "+removed) {
 				t.Errorf("%s, %v: %v", roots, profile.ReadOnly, d.Err)

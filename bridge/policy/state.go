@@ -103,6 +103,11 @@ type State struct {
 	KnownFolder string
 	// FolderAdded reports that the bridge has added the cwd of a new thread, which the client has not named.
 	FolderAdded bool
+	// InnerRoots are the roots inside others that Codex alone would have given the thread of a resume. The bridge has
+	// removed them from earlier requests.
+	InnerRoots []string
+	// RootsProblem says why InnerRoots are not known; "" if they are.
+	RootsProblem string
 	// UnknownThread reports that Codex does not know the thread, so that a resume or fork will
 	// fail.
 	UnknownThread bool

@@ -130,7 +130,7 @@ func (c *decider) storedReads() (reads []string) {
 	folder := c.openingFolder()
 	own := map[string]any{}
 	if folder != "" {
-		own = c.p.protectedEntries(c.st, []string{folder})
+		own = c.p.protectedEntries(c.st, []string{folder}, nil)
 	}
 	// Measured with Codex 0.169: these are read-only in each writable folder, whatever a profile says.
 	byCodex := func(at string) bool {

@@ -142,6 +142,8 @@ type Thread struct {
 	// KnownFolder is a folder whose project Codex alone would know, whatever its configuration says; "" if
 	// there is none. See State.KnownFolder.
 	KnownFolder string
+	// InnerRoots are roots that Codex alone would have given the thread; see State.InnerRoots.
+	InnerRoots []string
 }
 
 // SandboxSettings are the members of a sandbox. Mode is "" if unknown.
@@ -198,7 +200,7 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 	thread.RerunsOutside, thread.Rollout, thread.Gated = RerunsOutside(thread.Approval), rollout, sent.isGated(st)
 	if sent != nil {
 		thread.Project, thread.Profile = sent.Project, sent.Profile
-		thread.KnownFolder = sent.KnownFolder
+		thread.KnownFolder, thread.InnerRoots = sent.KnownFolder, sent.RemovedRoots(st)
 		thread.WithoutTmpdir, thread.WithoutSlashTmp = sent.WithoutTmpdir, sent.WithoutSlashTmp
 		if sent.Trusts && thread.Sandbox != readOnly.String() {
 			thread.KnownFolder = folder

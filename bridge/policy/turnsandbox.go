@@ -256,6 +256,9 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 			(path == c.workspace || !c.st.holdsProgram(path) && (c.workspace == "" || !Within(path, c.workspace)))
 	})
 	c.turnRoots = f.kept
+	if c.keepInnerRoots("params."+field+".writableRoots", roots, f.kept, o.noTmpdir, o.noSlashTmp); c.err != nil {
+		return
+	}
 	if f.changed {
 		c.set(v, "writableRoots", field+".writableRoots", jsonArray(f.kept), ruleRoots, f.reason())
 	}

@@ -38,7 +38,7 @@ func (p *Policy) Unenforceable(st State, folder string) string {
 	if !p.letsWrite() || !isUsableWorkspace(st, folder) {
 		return unenforceable(hide(map[string]any{}, st.Secrets), nil)
 	}
-	return unenforceable(p.profileEntries(st, []string{folder}), nil)
+	return unenforceable(p.profileEntries(st, []string{folder}, nil), nil)
 }
 
 func unenforceable(entries map[string]any, roots []string) string {

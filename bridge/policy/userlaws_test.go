@@ -26,7 +26,7 @@ type permissionEntry struct {
 }
 
 // lawFolders are the paths at which the laws compare what commands may do.
-var lawFolders = []string{"/", "/code/proj", "/code/proj/docs", "/code/proj/docs/x", "/code/proj/.vscode", "/code/proj/.vscode/x", "/code/proj/keys", "/srv/out", "/srv/out/x", "/home/ada/keys", "/home/ada", "/tmp", "/tmp/x", "/var/tmp/t"}
+var lawFolders = []string{"/", "/code/proj", "/code/proj/docs", "/code/proj/docs/x", "/code/proj/docs/.git", "/code/proj/.vscode", "/code/proj/.vscode/x", "/code/proj/keys", "/srv/out", "/srv/out/x", "/home/ada/keys", "/home/ada", "/tmp", "/tmp/x", "/var/tmp/t"}
 
 // accessAt models Codex's access to a path under a profile, as measured with 0.169: a profile has the
 // entries of the one that it extends, its own first; the deepest entry counts, and of entries for one
@@ -35,10 +35,14 @@ func (p permissionTable) accessAt(name, path string) string {
 	return p.accessWith(name, path, []string{"/code/proj"})
 }
 
-// accessWith is accessAt in a thread with the workspace roots.
+// accessWith is accessAt in a thread with the workspace roots. At the top of each path with "write", .git is read-only.
 func (p permissionTable) accessWith(name, path string, roots []string) string {
 	depth, access := -1, "deny"
-	for at, kind := range p.entriesWith(name, roots) {
+	entries := p.entriesWith(name, roots)
+	if root, inGit := strings.CutSuffix(path, "/.git"); inGit && entries[root] == "write" && entries[path] == "" {
+		entries[path] = "read"
+	}
+	for at, kind := range entries {
 		if !policy.Within(at, path) {
 			continue
 		}

@@ -64,7 +64,7 @@ func narrower(a, b string) string {
 }
 
 // workspaceWrites are the keys with which Codex's :workspace lets commands write.
-var workspaceWrites = []string{workspaceRootsKey, ":tmpdir", ":slash_tmp"}
+var workspaceWrites = []string{workspaceRootsKey, tmpdirKey, slashTmpKey}
 
 // parseUserProfile reads a profile from the table `permissions`, as config/read returns it.
 func parseUserProfile(permissions rpc.Value, name string) *UserProfile {

@@ -226,7 +226,7 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 			folders = append(folders, path)
 		}
 	}
-	if len(p.profileEntries(st, folders)) == 0 {
+	if len(p.profileEntries(st, folders, nil)) == 0 && len(sent.InnerRoots) == 0 {
 		return nil
 	}
 	profile := result.Get("activePermissionProfile")

@@ -96,19 +96,19 @@ func (l *ledger) write(ctx context.Context, d store.Decision) error {
 }
 
 // SetGate implements guard.GateRecord.
-func (l *ledger) SetGate(ctx context.Context, thread string, gated bool, known string) error {
+func (l *ledger) SetGate(ctx context.Context, thread string, gated bool, known, roots string) error {
 	s, err := l.store(ctx)
 	if err != nil {
 		return err
 	}
-	return s.SetGate(ctx, thread, gated, known)
+	return s.SetGate(ctx, thread, gated, known, roots)
 }
 
 // Gate implements guard.GateRecord.
-func (l *ledger) Gate(ctx context.Context, thread string) (gated bool, known string, found bool, err error) {
+func (l *ledger) Gate(ctx context.Context, thread string) (gated bool, known, roots string, found bool, err error) {
 	s, err := l.store(ctx)
 	if err != nil {
-		return false, "", false, err
+		return false, "", "", false, err
 	}
 	return s.Gate(ctx, thread)
 }

@@ -27,7 +27,11 @@ func TestLinkInPlaceOfWritableRoot(t *testing.T) {
 				}
 				w.write("outside/x", "")
 				a := w.newAcceptingEditor(argv...)
-				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+				settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+				if who == "bridge" { // which refuses a root that the thread was not opened with
+					settings["runtimeWorkspaceRoots"] = []string{w.workspace, sub}
+				}
+				thread := a.thread(settings)
 				for _, line := range []string{
 					"echo > deep/sub/fine && cp deep/sub/fine fine; mv deep gone; mkdir deep; ln -s " + w.root + "/outside deep/sub; true",
 					"echo > " + w.root + "/outside/written; true",

@@ -43,7 +43,7 @@ func TestLinkInPlaceOfTurnFolder(t *testing.T) {
 				a := w.newAcceptingEditor(argv...)
 				thread := a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
 				folders := more(w)
-				if who == "bridge" && name == "environment" {
+				if who == "bridge" && name != "cwd" { // a root that the thread was not opened with
 					params := input(thread, "RUN: true")
 					maps.Copy(params, folders)
 					a.mustFail("turn/start", params)
