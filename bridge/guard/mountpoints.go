@@ -109,7 +109,7 @@ func mountPointsOfRequest(d policy.Decision, state policy.State) []mountpoint.Fo
 	if !after.Profile.Denies() {
 		return nil
 	}
-	after.Sandbox = "workspace-write"
+	after.Sandbox, after.Roots = "workspace-write", slices.Concat(after.Roots, after.Profile.Roots)
 	folders := mountPointsOf(&after, after.Profile, state)
 	for _, root := range after.WorkspaceRoots(state) {
 		for _, outer := range after.Profile.WritableNames() {

@@ -23,16 +23,21 @@ func TestMountPointsOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		sandbox string
 		defined bool
+		roots   []string // of Codex's configuration, in the sandbox
 		want    []mountpoint.Folder
 	}{
-		"writable": {"workspace-write", true, []mountpoint.Folder{
+		"writable": {"workspace-write", true, nil, []mountpoint.Folder{
 			{Root: "/code/proj", Name: ".github/workflows"}, {Root: "/code/proj", Name: ".vscode"}, {Root: "/code/proj", Name: "tools/bin"}, {Root: "/tmp", Name: "x/bin"}, {Root: "/code/proj", Name: "build/.agents"},
 		}},
-		"read-only":  {"read-only", true, nil},
-		"no profile": {"workspace-write", false, nil},
+		"configured root": {"workspace-write", true, []string{"/srv/out"}, []mountpoint.Folder{
+			{Root: "/code/proj", Name: ".github/workflows"}, {Root: "/code/proj", Name: ".vscode"},
+			{Root: "/srv/out", Name: ".github/workflows"}, {Root: "/srv/out", Name: ".vscode"}, {Root: "/code/proj", Name: "tools/bin"}, {Root: "/tmp", Name: "x/bin"}, {Root: "/code/proj", Name: "build/.agents"},
+		}},
+		"read-only":  {"read-only", true, []string{"/srv/out"}, nil},
+		"no profile": {"workspace-write", false, nil, nil},
 	} {
 		profile.Defined = test.defined
-		thread := &policy.Thread{Workspace: "/code/proj", Cwd: "/code/proj", Sandbox: test.sandbox}
+		thread := &policy.Thread{Workspace: "/code/proj", Cwd: "/code/proj", Sandbox: test.sandbox, Roots: test.roots, Profile: policy.Profile{Roots: []string{"/srv/out"}}}
 		if got := mountPointsOf(thread, profile, world); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
@@ -44,7 +49,7 @@ func TestMountPointsOf(t *testing.T) {
 func TestMountPointsOfRequest(t *testing.T) {
 	world := policy.State{Paths: filesystem{}, PathFolders: []string{"/code/proj/tools/bin"}}
 	relative := map[string]string{".github": "write", ".github/workflows": "read", ".vscode": "read", "lib": "write", "lib/conf": "read"}
-	profile := policy.Profile{Defined: true, Folders: []string{"/code/proj", "/srv/out"}, Entries: map[string]any{":workspace_roots": relative, "/code/proj/tools/bin": "read"}}
+	profile := policy.Profile{Defined: true, Folders: []string{"/code/proj", "/srv/out"}, Roots: []string{"/srv/root"}, Entries: map[string]any{":workspace_roots": relative, "/code/proj/tools/bin": "read"}}
 	in := func(root string) []mountpoint.Folder {
 		return []mountpoint.Folder{
 			{Root: root, Name: ".github/workflows"}, {Root: root, Name: ".vscode"}, {Root: root, Name: "lib/conf"}, // no lib/.git
@@ -69,10 +74,10 @@ func TestMountPointsOfRequest(t *testing.T) {
 			state policy.State
 			want  []mountpoint.Folder
 		}{
-			"opening":                {opens, world, slices.Concat(in("/code/proj"), in("/srv/out"), tools)},
-			"fork":                   {opens, stored, slices.Concat(in("/code/proj"), in("/srv/out"), tools)},
-			"resume":                 {resumes, stored, slices.Concat(in("/code/proj"), in("/srv/out"), in("/srv/stored"), tools)},
-			"turn":                   {policy.Decision{Writable: []string{"/srv/new"}}, open, slices.Concat(in("/code/proj"), in("/srv/lib"), in("/srv/new"), tools)},
+			"opening":                {opens, world, slices.Concat(in("/code/proj"), in("/srv/out"), in("/srv/root"), tools)},
+			"fork":                   {opens, stored, slices.Concat(in("/code/proj"), in("/srv/out"), in("/srv/root"), tools)},
+			"resume":                 {resumes, stored, slices.Concat(in("/code/proj"), in("/srv/out"), in("/srv/stored"), in("/srv/root"), tools)},
+			"turn":                   {policy.Decision{Writable: []string{"/srv/new"}}, open, slices.Concat(in("/code/proj"), in("/srv/lib"), in("/srv/new"), in("/srv/root"), tools)},
 			"no thread":              {policy.Decision{}, world, nil},
 			"nothing can be written": {policy.Decision{Sent: &policy.SentSettings{Profile: policy.Profile{Defined: true, Entries: profile.Entries}}}, world, nil},
 		} {

@@ -184,3 +184,22 @@ func TestEntriesOfInnerRoots(t *testing.T) {
 		}
 	}
 }
+
+// The bridge removes a root of Codex's configuration around one that it removes.
+func TestConfiguredRootAroundRemovedOne(t *testing.T) {
+	cfg := contract()
+	cfg.WritableRoots = []string{"${workspace}", "/srv/out"}
+	for params, kept := range map[string]bool{
+		``: true,
+		`,"runtimeWorkspaceRoots":["/code/proj","/srv/out/docs"]`: false,
+	} {
+		st := withoutThread(state())
+		st.Writable = []string{"/srv/out"} // by another thread, so that a command could replace the inner root
+		st.Defaults = &policy.Defaults{Sandbox: "workspace-write", WritableRoots: []string{"/srv/out"}}
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj"`+params+`}}`), st)
+		removed := strings.Contains(string(d.Message), `"sandbox_workspace_write.writable_roots":[]`)
+		if d.Err != nil || removed == kept || strings.Contains(string(d.Message), "/srv/out/docs") {
+			t.Errorf("%s: %v, Codex gets %s", params, d.Err, d.Message)
+		}
+	}
+}

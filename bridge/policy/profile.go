@@ -23,6 +23,8 @@ type Profile struct {
 	// Entries has the access of commands by path, in the form of Codex's table: "read", "write",
 	// "deny", or an object of these by path below each workspace root.
 	Entries map[string]any
+	// RootEntries has the access to paths in Roots, for the variants "-roots".
+	RootEntries map[string]any
 	// Secrets are the files of State.Secrets that the profile hides.
 	Secrets []string
 	// Hidden are the folders of Entries that belong to this process of the bridge.
@@ -66,7 +68,7 @@ func (f Profile) covers(needed Profile) bool {
 	if needed.User != "" && (f.User == "" || f.ReadOnlyBase != needed.ReadOnlyBase || !reflect.DeepEqual(f.Network, needed.Network)) {
 		return false
 	}
-	return coversEntries(f.Entries, needed.Entries) && coversEntries(f.ReadOnly, needed.ReadOnly)
+	return coversEntries(f.Entries, needed.Entries) && coversEntries(f.ReadOnly, needed.ReadOnly) && f.coversRoots(needed)
 }
 
 func coversEntries[V any](has, needed map[string]V) bool {
@@ -99,7 +101,7 @@ func coversEntries[V any](has, needed map[string]V) bool {
 
 // equal reports whether two profiles are the same.
 func (f Profile) equal(other Profile) bool {
-	return f.Defined == other.Defined && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots) &&
+	return f.Defined == other.Defined && reflect.DeepEqual(f.Entries, other.Entries) && slices.Equal(f.Roots, other.Roots) && reflect.DeepEqual(f.RootEntries, other.RootEntries) &&
 		f.User == other.User && f.UserWrites == other.UserWrites && f.UserNetwork == other.UserNetwork && f.ReadOnlyBase == other.ReadOnlyBase &&
 		reflect.DeepEqual(f.ReadOnly, other.ReadOnly) && reflect.DeepEqual(f.Network, other.Network)
 }
@@ -280,7 +282,11 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 	if c.checkEntries(entries, roots); c.err != nil {
 		return
 	}
-	profile := Profile{Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, Secrets: c.st.Secrets, Hidden: c.st.Hidden, Folders: folders, InTemps: c.st.foldersInTemps(entries, folders)}
+	inRoots := c.st.rootEntries(entries, roots)
+	profile := Profile{
+		Defined: true, Roots: roots, Protected: c.p.protected, Entries: entries, RootEntries: inRoots,
+		Secrets: c.st.Secrets, Hidden: c.st.Hidden, Folders: folders, InTemps: c.st.foldersInTemps(entries, folders),
+	}
 	if user == nil && len(c.st.Secrets) > 0 {
 		profile.ReadOnly, profile.ReadOnlyBase = hide(map[string]any{}, c.st.Secrets), builtinProfiles[readOnly]
 	}
@@ -290,6 +296,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 		profile.User, profile.UserWrites, profile.UserNetwork, profile.Network = user.Name, user.Writes, user.networkOn, user.network
 		c.dropNarrowedRoots(entries, user, all)
 		profile.Entries, profile.Roots = c.narrowEntries(entries, user, all), c.openRoots(roots, user, all)
+		c.dropNarrowedEntries(inRoots, profile.Roots, user, all)
 		profile.ReadOnly = hide(user.readOnlyEntries(), c.outsideDenied(c.st.Secrets, user, all))
 		if user.base != "" {
 			profile.ReadOnlyBase = builtinProfiles[readOnly]
@@ -381,7 +388,7 @@ func (p *Policy) ShownRoots(t *Thread, sandbox rpc.Value, st State) json.RawMess
 
 // mounts reports whether the profile itself has a writable mount at a path.
 func (f Profile) mounts(path string) bool {
-	if f.Entries[path] == "write" {
+	if f.accessOf(path) == accessWrite || f.RootEntries[path] == accessWrite {
 		return true
 	}
 	relative, _ := f.Entries[workspaceRootsKey].(map[string]string)

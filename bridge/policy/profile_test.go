@@ -342,8 +342,11 @@ func TestShownRoots(t *testing.T) {
 	thread := &policy.Thread{Workspace: "/code/proj", Profile: policy.Profile{Defined: true, Entries: map[string]any{
 		"/tmp/a": "write", "/tmp/a/bin": "read", "/var/tmp/t/a": "write",
 		":workspace_roots": map[string]string{".github": "write", ".github/workflows": "read"},
-	}}}
+		"/code/proj/docs":  map[string]string{".": "write", "keys": "deny"},
+	}, RootEntries: map[string]any{"/srv/own/tools": "write"}}}
 	for name, test := range map[string]struct{ sandbox, want string }{
+		"in a configured root": {`{"type":"workspaceWrite","writableRoots":["/srv/own","/srv/own/tools"]}`, `["/srv/own"]`},
+		"a root inside":        {`{"type":"workspaceWrite","writableRoots":["/code/proj/docs"]}`, `[]`},
 		"mounts":               {`{"type":"workspaceWrite","writableRoots":["/code/proj/.github","/tmp/a","/var/tmp/t/a"]}`, `[]`},
 		"in another root":      {`{"type":"workspaceWrite","writableRoots":["/srv/out","/srv/out/.github"]}`, `["/srv/out"]`},
 		"in no root":           {`{"type":"workspaceWrite","writableRoots":["/srv/.github"]}`, ``},
@@ -367,9 +370,9 @@ func TestWorkspaceRoots(t *testing.T) {
 	st.Temps = []policy.TempFolder{{Name: "/tmp", Path: "/tmp"}}
 	thread := &policy.Thread{
 		Workspace: "/code/proj", Cwd: "/code/proj/sub", Sandbox: "workspace-write",
-		Roots: []string{"/code/proj/.github", "/srv/out", "/srv/out/.github", "/tmp/a", "/srv/lib/x"}, Profile: policy.Profile{Roots: []string{"/srv/lib"}},
+		Roots: []string{"/code/proj/.github", "/srv/out", "/srv/out/.github", "/tmp/a", "/srv/lib/x", "/srv/own"}, Profile: policy.Profile{Roots: []string{"/srv/lib", "/srv/own"}},
 	}
-	if got, want := thread.WorkspaceRoots(st), []string{"/code/proj", "/srv/out"}; !slices.Equal(got, want) {
+	if got, want := thread.WorkspaceRoots(st), []string{"/code/proj", "/srv/out", "/srv/own"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	thread.Sandbox = "read-only"

@@ -248,11 +248,7 @@ func (f Profile) table() []byte {
 			}
 		}
 		if v.roots {
-			for _, root := range f.Roots {
-				if access := f.accessOf(root); access != accessRead && access != accessDeny {
-					one.Filesystem[root] = withAccess(f.Entries[root], accessWrite)
-				}
-			}
+			f.addRoots(one.Filesystem)
 		}
 		table[f.nameOf(v)] = one
 	}

@@ -15,6 +15,11 @@ func (c *decider) keepNarrowed(profile *Profile) {
 	}
 	table := c.params.Get("config").Get(permissionsKey)
 	profile.Entries = withNarrowed(profile.Entries, table.Get(profile.nameOf(profileVariant{})), accessDeny, accessRead)
+	for at, access := range table.Get(profile.nameOf(profileVariant{roots: true})).Get("filesystem").Members() {
+		if access.Is(accessRead) && withinAny(profile.Roots, at) {
+			profile.RootEntries[at] = accessRead
+		}
+	}
 	if profile.hasReadOnly() {
 		profile.ReadOnly = withNarrowed(profile.ReadOnly, table.Get(profile.nameOf(profileVariant{readOnly: true})), accessDeny) // "read" could add something
 	}

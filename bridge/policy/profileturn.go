@@ -72,6 +72,10 @@ func (c *decider) checkTurnLinks() {
 		return
 	}
 	folders := slices.Concat([]string{t.Workspace}, t.WorkspaceRoots(c.st), c.newlyWritable)
+	named, _ := parseProfileName(textOf(c.params.Get(permissionsKey)))
+	if c.namesBridgeProfile && named.roots || slices.ContainsFunc(c.turnRoots, func(root string) bool { return withinAny(t.Profile.Roots, root) }) {
+		folders = append(folders, t.Profile.Roots...)
+	}
 	if isUnset(c.params.Get("cwd")) && t.Cwd != "" && !Within(t.Workspace, t.Cwd) {
 		folders = append(folders, t.Cwd) // where the turn stays; a folder of the workspace is no root of its own
 	}

@@ -39,6 +39,11 @@ func (f Profile) keeps(path string) (kept bool) {
 		kept = (access == accessRead || access == accessDeny) && (kept || len(at) > depth)
 		depth = len(at)
 	}
+	for at, entry := range f.RootEntries {
+		if access, ok := entry.(string); ok {
+			add(at, access)
+		}
+	}
 	for key, entry := range f.Entries {
 		if access, ok := entry.(string); ok {
 			add(key, access)

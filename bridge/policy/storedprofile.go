@@ -127,7 +127,7 @@ func (c *decider) storedReads() (reads []string) {
 	for _, t := range c.st.Temps {
 		writable = append(writable, t.Path)
 	}
-	folder := c.openingFolder()
+	folder, inRoots := c.openingFolder(), c.protectedInRoots()
 	own := map[string]any{}
 	if folder != "" {
 		own = c.p.protectedEntries(c.st, []string{folder}, nil)
@@ -137,7 +137,7 @@ func (c *decider) storedReads() (reads []string) {
 		return slices.Contains(slices.Concat(governingFolders, []string{".aws"}), filepath.Base(at)) && slices.Contains(writable, filepath.Dir(at))
 	}
 	for _, at := range c.st.Stored.Read {
-		if !unnamed(at) && withinAny(writable, at) && !byCodex(at) && own[at] != accessRead {
+		if !unnamed(at) && withinAny(writable, at) && !byCodex(at) && own[at] != accessRead && !slices.Contains(inRoots, at) {
 			reads = append(reads, at)
 		}
 	}

@@ -165,8 +165,8 @@ func (t *Thread) WritableFolders() []string {
 	return slices.Concat([]string{t.Workspace}, t.Roots, t.Profile.Roots)
 }
 
-// WorkspaceRoots returns the outermost folders in which the profile's entries below a workspace root
-// count, without temporary folders and the writable roots of Codex's configuration.
+// WorkspaceRoots returns the outermost folders that the thread writes now and in which the profile protects paths,
+// without temporary folders.
 func (t *Thread) WorkspaceRoots(st State) []string {
 	if t.Sandbox != workspaceWrite.String() {
 		return nil
@@ -174,7 +174,8 @@ func (t *Thread) WorkspaceRoots(st State) []string {
 	roots := []string{t.Workspace}
 	for _, path := range append([]string{t.Cwd}, t.Roots...) {
 		at, err := st.canonical(path)
-		if err == nil && !withinAny(roots, at) && !st.OverlapsTemp(at) && !withinAny(t.Profile.Roots, at) {
+		inConfigured := withinAny(t.Profile.Roots, at) && !slices.Contains(t.Profile.Roots, at) // a mount of the profile
+		if err == nil && !withinAny(roots, at) && !st.OverlapsTemp(at) && !inConfigured {
 			roots = append(roots, at)
 		}
 	}
@@ -257,6 +258,9 @@ func (t *Thread) SandboxKey() string {
 			delete(entries, folder)
 		}
 		effect[0] = entries
+	}
+	if len(t.Profile.RootEntries) > 0 {
+		effect = append(effect, t.Profile.RootEntries)
 	}
 	text, _ := json.Marshal(effect) // texts, and JSON of a parsed text: it can't fail
 	sum := sha256.Sum256(text)
