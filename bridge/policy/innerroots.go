@@ -109,22 +109,35 @@ func (c *decider) restoresRoots() bool {
 	return c.m.Method == "thread/resume" && isUnset(c.params.Get("runtimeWorkspaceRoots"))
 }
 
-// checkRestoredRoots refuses a resume whose thread may get roots around others that the bridge does not know.
-func (c *decider) checkRestoredRoots(folder string) {
+// outerRoots returns the roots that the opening thread gets: those of the request, those that Codex has recorded, or the
+// folder in which it opens. folders are that folder and the roots of the request. It refuses a resume if the thread may get
+// roots around others that the bridge does not know. Another program may have changed what Codex has recorded.
+func (c *decider) outerRoots(folders []string) []string {
 	const hint = "send runtimeWorkspaceRoots"
-	if !c.restoresRoots() {
-		return
+	cold := c.restoresRoots() && c.st.NotLoaded && !c.st.UnknownThread
+	switch {
+	case len(folders) > 1:
+		return folders[1:] // which take the place of the folder
+	case !c.restoresRoots():
+		return folders
+	case cold && len(c.st.InnerRoots) > 0 && c.st.Stored == nil && c.st.StoredProblem == "":
+		c.needsStoredSandbox = true
+		return folders
+	case cold && c.st.Stored != nil && c.st.Stored.Roots != nil && c.st.RootsProblem == "":
+		return c.absoluteRoots(slices.Values(c.st.Stored.Roots))
 	}
 	if c.st.RootsProblem != "" {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleRoots, "the bridge's record of the thread's roots can't be read: "+c.st.RootsProblem, hint+", or run codex-bridge doctor")
-		return
+		return nil
 	}
 	for _, root := range c.st.InnerRoots {
-		if !isInside(c.withTemps([]string{folder}), root) {
-			c.refuse(rpc.CodeRefused, "params.threadId", ruleRoots, "the thread was opened with the root "+root+" inside another one that is not "+folder, hint)
-			return
+		loaded := c.st.LoadedProfile != nil && c.st.LoadedProfile.protectsInner(root)
+		if !loaded && !isInside(c.withTemps(folders), root) {
+			c.refuse(rpc.CodeRefused, "params.threadId", ruleRoots, "the thread was opened with the root "+root+" inside another one that is not "+folders[0], hint)
+			return nil
 		}
 	}
+	return folders
 }
 
 // addInnerRoots adds the entries for roots inside writable folders: "write" for the root, which makes it a mount of its

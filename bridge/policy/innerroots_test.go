@@ -72,7 +72,7 @@ func TestRemovedRootsOfTurn(t *testing.T) {
 func TestRemovedRootsOfResumedThread(t *testing.T) {
 	for method, kept := range map[string]bool{"thread/resume": true, "thread/fork": false} {
 		st := state()
-		st.Thread, st.ThreadFolder, st.NotLoaded, st.InnerRoots = nil, "/code/proj", true, []string{"/code/proj/docs"}
+		st.Thread, st.ThreadFolder, st.NotLoaded, st.InnerRoots, st.Stored = nil, "/code/proj", true, []string{"/code/proj/docs"}, new(policy.StoredProfile)
 		st.Defaults = parseDefaults(t, []byte(`{"config":{},"layers":[]}`))
 		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"`+method+`","params":{"threadId":"T","sandbox":"workspace-write"}}`), st)
 		if d.Err != nil || strings.Contains(string(d.Message), `"/code/proj/docs":"write","/code/proj/docs/.agents":"read"`) != kept {
@@ -93,9 +93,13 @@ func TestUnknownRootsOfResumedThread(t *testing.T) {
 	for what, test := range map[string]struct {
 		roots   []string
 		problem string
+		stored  []string // roots that Codex has recorded
 		params  string
 		want    string
 	}{
+		"as recorded":        {roots: []string{"/srv/out/docs"}, stored: []string{"/srv/out"}},
+		"changed elsewhere":  {roots: []string{"/code/proj/docs"}, stored: []string{"/srv/out"}},
+		"no more roots":      {roots: []string{"/code/proj/docs"}, stored: []string{}},
 		"inside the folder":  {roots: []string{"/code/proj/docs"}},
 		"in /tmp":            {roots: []string{"/tmp/x"}},
 		"outside":            {roots: []string{"/srv/out/docs"}, want: "with the root /srv/out/docs inside another one that is not /code/proj"},
@@ -105,11 +109,21 @@ func TestUnknownRootsOfResumedThread(t *testing.T) {
 	} {
 		st := state()
 		st.Thread, st.ThreadFolder, st.NotLoaded, st.InnerRoots, st.RootsProblem = nil, "/code/proj", true, test.roots, test.problem
+		st.Stored = &policy.StoredProfile{Roots: test.stored}
 		st.Defaults = parseDefaults(t, []byte(`{"config":{},"layers":[]}`))
 		d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","sandbox":"workspace-write"`+test.params+`}}`), st)
 		if (d.Err == nil) != (test.want == "") || d.Err != nil && !strings.Contains(d.Err.Message, test.want) {
 			t.Errorf("%s: %v, Codex gets %s", what, d.Err, d.Message)
 		}
+		if has := strings.Contains(string(d.Message), `docs":"write"`); has != (what == "as recorded" || what == "inside the folder") {
+			t.Errorf("%s: Codex gets %s", what, d.Message)
+		}
+	}
+	st := state()
+	st.Thread, st.ThreadFolder, st.NotLoaded, st.InnerRoots, st.Stored = nil, "/code/proj", true, []string{"/code/proj/docs"}, nil
+	st.Defaults = parseDefaults(t, []byte(`{"config":{},"layers":[]}`))
+	if d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","sandbox":"workspace-write"}}`), st); !d.NeedsStoredSandbox {
+		t.Errorf("the bridge does not read what Codex has recorded: %v", d.Err)
 	}
 }
 

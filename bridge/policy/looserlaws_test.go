@@ -297,7 +297,7 @@ func (w *played) read() policy.State {
 		st.StoredGate, st.KnownFolder = &gated, w.known
 	}
 	st.InnerRoots = w.innerRoots // with a lost record, these are lost, too
-	st.Stored = &policy.StoredProfile{ReadsRoot: t.access("/") != "deny"}
+	st.Stored = &policy.StoredProfile{ReadsRoot: t.access("/") != "deny", Roots: t.roots}
 	if t.profile != modeProfile {
 		st.Stored.Name = t.profile
 	}

@@ -261,12 +261,9 @@ func (c *decider) defineProfile(user *UserProfile) {
 	if c.st.Defaults != nil {
 		roots, _ = c.allowedDefaultRoots()
 	}
-	if c.checkRestoredRoots(folder); c.err != nil {
+	outer := c.outerRoots(folders)
+	if c.err != nil {
 		return
-	}
-	outer := folders[1:] // which take the place of the workspace
-	if len(outer) == 0 {
-		outer = folders
 	}
 	entries := c.p.profileEntries(c.st, slices.Concat(folders, roots), c.innerRoots(outer))
 	if len(entries) == 0 && user == nil {

@@ -31,6 +31,9 @@ func ParseStoredProfile(settings rpc.Value) *StoredProfile {
 	if depth := files.Get(globDepthKey); !isUnset(depth) {
 		s.Depth = cloneRaw(depth)
 	}
+	if settings.Get("runtimeWorkspaceRoots").Kind() == rpc.Array {
+		s.Roots = []string{}
+	}
 	for root := range settings.Get("runtimeWorkspaceRoots").Elements() {
 		s.Roots = append(s.Roots, textOf(root))
 	}
