@@ -31,6 +31,10 @@ func TestProfileCovers(t *testing.T) {
 			t.Errorf("%s: covers: %v", test.name, got)
 		}
 	}
+	inRoot := Profile{Roots: []string{"/out"}, RootEntries: map[string]any{"/out/x": "read"}}
+	if (Profile{Roots: inRoot.Roots}).covers(inRoot) || !(Profile{}).covers(inRoot) || !inRoot.covers(inRoot) {
+		t.Error("a protected path in a root counts where the profile makes the root writable")
+	}
 	many := map[string]any{"/protected": "read"}
 	for n := range 50 {
 		many[fmt.Sprint("/", n)] = "write"
@@ -52,6 +56,7 @@ func TestProfileEqual(t *testing.T) {
 		{Roots: one.Roots, Entries: one.Entries},
 		{Defined: true, Entries: one.Entries},
 		{Defined: true, Roots: one.Roots},
+		{Defined: true, Roots: one.Roots, Entries: one.Entries, RootEntries: one.Entries},
 	} {
 		if one.equal(other) {
 			t.Errorf("%+v equals %+v", one, other)

@@ -117,17 +117,20 @@ func TestStoredEntriesOfRoots(t *testing.T) {
 // A turn does not write where a protected path of a root of Codex's configuration has become a link.
 func TestLinkInConfiguredRoot(t *testing.T) {
 	cfg := contract()
-	cfg.WritableRoots, cfg.ProtectedPaths = []string{"${workspace}", "/srv/out"}, []string{".vscode"}
+	cfg.WritableRoots, cfg.ProtectedPaths = []string{"${workspace}", "/srv/out", "/srv/lib"}, []string{".vscode"}
 	for _, linked := range []bool{false, true} {
 		st := state()
-		st.Thread.Sandbox, st.Thread.Roots, st.Paths = "workspace-write", []string{"/srv/out"}, links{}
-		st.Thread.Profile = policy.Profile{Defined: true, Roots: []string{"/srv/out"}, Entries: map[string]any{":workspace_roots": map[string]string{".vscode": "read"}}}
+		st.Thread.Sandbox, st.Paths = "workspace-write", links{}
+		st.Thread.Profile = policy.Profile{Defined: true, Roots: []string{"/srv/out", "/srv/lib"}, Entries: map[string]any{":workspace_roots": map[string]string{".vscode": "read"}}}
 		if linked {
-			st.Paths = links{"/srv/out/.vscode": "/srv/conf"}
+			st.Paths = links{"/srv/lib/.vscode": "/srv/conf"}
 		}
 		for _, params := range []string{``, `,"permissions":"codex-bridge-roots"`, `,"sandboxPolicy":{"type":"workspaceWrite","writableRoots":["/srv/out"]}`} {
+			if st.Thread.Roots = nil; params == "" { // it keeps them
+				st.Thread.Roots = []string{"/srv/out", "/srv/lib"}
+			}
 			d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[]`+params+`}}`), st)
-			if (d.Err != nil) != linked || linked && !strings.Contains(d.Err.Message, `"/srv/out/.vscode" is a link to "/srv/conf"`) {
+			if (d.Err != nil) != linked || linked && !strings.Contains(d.Err.Message, `"/srv/lib/.vscode" is a link to "/srv/conf"`) {
 				t.Errorf("linked %v, %s: %v", linked, params, d.Err)
 			}
 		}

@@ -259,7 +259,7 @@ func (t *Thread) SandboxKey() string {
 		}
 		effect[0] = entries
 	}
-	if len(t.Profile.RootEntries) > 0 {
+	if t.Sandbox == workspaceWrite.String() && len(t.Profile.RootEntries) > 0 {
 		effect = append(effect, t.Profile.RootEntries)
 	}
 	text, _ := json.Marshal(effect) // texts, and JSON of a parsed text: it can't fail

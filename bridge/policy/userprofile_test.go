@@ -383,6 +383,8 @@ func TestSandboxKey(t *testing.T) {
 	sameEntries := own("read")
 	sameEntries.Hidden, sameEntries.Entries = []string{"/run/b"}, map[string]any{"/x": "read", "/run/b": "deny"}
 	sameEntries.Network = nil
+	inRoots := own("read")
+	inRoots.RootEntries = map[string]any{"/srv/out/.vscode": "read"}
 	groups := [][]string{
 		{key(writes, "null", policy.Profile{}), key(writes, `{"id":":workspace","extends":null}`, policy.Profile{})},
 		{key(reads, "null", policy.Profile{}), key(reads, `{"id":":read-only"}`, own("read"))},
@@ -392,7 +394,9 @@ func TestSandboxKey(t *testing.T) {
 		{key(writes, named("codex-bridge"), own("deny"))},
 		{key(online, named("codex-bridge-network"), own("read"))},
 		{key(online, named("codex-bridge-network"), sameEntries)},
-		{key(reads, named("codex-bridge-read-only"), own("read"))},
+		{key(reads, named("codex-bridge-read-only"), own("read")), key(reads, named("codex-bridge-read-only"), inRoots)},
+		{key(writes, named("codex-bridge-roots"), own("read"))},
+		{key(writes, named("codex-bridge-roots"), inRoots)},
 		{key(reads, named("codex-bridge-read-only"), own("deny"))},
 		{key(`{"type":"workspaceWrite","writableRoots":["/a","/b"]}`, "null", policy.Profile{}), key(`{"type":"workspaceWrite","writableRoots":["/b","/a","/a"]}`, "null", policy.Profile{})},
 	}
