@@ -22,6 +22,9 @@ func (st State) rootEntries(entries map[string]any, roots []string) map[string]a
 	}
 	relative, _ := entries[workspaceRootsKey].(map[string]string)
 	for _, root := range roots {
+		if st.IsFile != nil && st.IsFile(root) { // it has nothing below it
+			continue
+		}
 		for name, access := range relative {
 			if at := filepath.Join(root, filepath.FromSlash(name)); access == accessRead || inRoots[at] == nil {
 				inRoots[at] = access

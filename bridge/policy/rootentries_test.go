@@ -33,17 +33,18 @@ func openedProfiles(t *testing.T, p *policy.Policy, st policy.State) map[string]
 // make it writable: elsewhere the folders above these paths would be writable.
 func TestProtectedPathsInConfiguredRoots(t *testing.T) {
 	cfg := contract()
-	cfg.WritableRoots = []string{"${workspace}", "/srv/out", "/srv/lib"}
+	cfg.WritableRoots = []string{"${workspace}", "/srv/out", "/srv/lib", "/srv/file"}
 	cfg.ProtectedPaths = []string{".github/workflows", ".vscode", "a/b", ".git"}
 	st := state()
 	st.Temps = []policy.TempFolder{{Name: "$TMPDIR", Path: "/srv/lib/x/tmp"}}
 	st.Programs = []string{"/srv/out/tools/bin", "/srv/out/.vscode/bin"}
-	st.IsFile = func(path string) bool { return path == "/srv/lib/a" }
-	st.Defaults = &policy.Defaults{Sandbox: "workspace-write", WritableRoots: []string{"/srv/out", "/srv/lib", "/etc"}}
+	st.IsFile = func(path string) bool { return path == "/srv/lib/a" || path == "/srv/file" }
+	st.Defaults = &policy.Defaults{Sandbox: "workspace-write", WritableRoots: []string{"/srv/out", "/srv/lib", "/srv/file", "/etc"}}
 	profiles := openedProfiles(t, compile(t, cfg), st)
 	want := map[string]any{
 		"/srv/out": "write", "/srv/out/.github": "write", "/srv/out/.github/workflows": "read", "/srv/out/a": "read", "/srv/out/tools": "write",
 		"/srv/lib": "write", "/srv/lib/.github": "write", "/srv/lib/.github/workflows": "read", "/srv/lib/a": "read", "/srv/lib/.vscode": "read", "/srv/lib/x": "write",
+		"/srv/file": "write",
 	}
 	if diff := cmp.Diff(want, profiles["codex-bridge-roots"]); diff != "" {
 		t.Errorf("with roots (-want +got):\n%s", diff)
