@@ -33,13 +33,18 @@ func (c *decider) innerRoots(outer []string) map[string]string {
 	}
 	inner := map[string]string{}
 	for _, root := range roots {
-		for _, folder := range c.withTemps(outer) {
-			if inner[root] == "" && isInside([]string{folder}, root) && !c.st.overlapsSensitive(root) {
+		for _, folder := range c.st.withTemps(outer) {
+			if inner[root] == "" && c.st.isInnerRoot([]string{folder}, root) {
 				inner[root] = folder
 			}
 		}
 	}
 	return inner
+}
+
+// isInnerRoot reports whether the profile must protect a root inside one of the folders.
+func (st State) isInnerRoot(folders []string, root string) bool {
+	return isInside(folders, root) && !st.overlapsSensitive(root)
 }
 
 // isInside reports whether a root is inside one of the folders, and not in a .git or the like there. Of such a root Codex
@@ -51,7 +56,7 @@ func isInside(folders []string, root string) bool {
 // noteInnerRoots notes the roots of an opening thread that the bridge removes from a list although they are inside kept
 // ones or a temporary folder.
 func (c *decider) noteInnerRoots(list rpc.Value, kept []string) {
-	outer := c.withTemps(kept)
+	outer := c.st.withTemps(kept)
 	for _, root := range c.absoluteRoots(textsOf(list)) {
 		if !slices.Contains(kept, root) && isInside(outer, root) {
 			c.removedInnerRoots = append(c.removedInnerRoots, root)
@@ -60,9 +65,9 @@ func (c *decider) noteInnerRoots(list rpc.Value, kept []string) {
 }
 
 // withTemps returns the folders and the temporary folders.
-func (c *decider) withTemps(folders []string) []string {
+func (st State) withTemps(folders []string) []string {
 	all := slices.Clone(folders)
-	for _, t := range c.st.Temps {
+	for _, t := range st.Temps {
 		all = append(all, t.Path)
 	}
 	return all
@@ -124,7 +129,9 @@ func (c *decider) outerRoots(folders []string) []string {
 		c.needsStoredSandbox = true
 		return folders
 	case cold && c.st.Stored != nil && c.st.Stored.Roots != nil && c.st.RootsProblem == "":
-		return c.absoluteRoots(slices.Values(c.st.Stored.Roots))
+		return c.restoredRoots(folders[0])
+	case len(c.st.InnerRoots) > 0 && c.st.LoadedProfile == nil && !c.st.NotLoaded && !c.st.UnknownThread:
+		return folders // decideProfile asks whether Codex has loaded the thread
 	}
 	if c.st.RootsProblem != "" {
 		c.refuse(rpc.CodeRefused, "params.threadId", ruleRoots, "the bridge's record of the thread's roots can't be read: "+c.st.RootsProblem, hint+", or run codex-bridge doctor")
@@ -132,12 +139,29 @@ func (c *decider) outerRoots(folders []string) []string {
 	}
 	for _, root := range c.st.InnerRoots {
 		loaded := c.st.LoadedProfile != nil && c.st.LoadedProfile.protectsInner(root)
-		if !loaded && !isInside(c.withTemps(folders), root) {
+		if !loaded && !isInside(c.st.withTemps(folders), root) {
 			c.refuse(rpc.CodeRefused, "params.threadId", ruleRoots, "the thread was opened with the root "+root+" inside another one that is not "+folders[0], hint)
 			return nil
 		}
 	}
 	return folders
+}
+
+// restoredRoots returns the roots that a cold resume in folder has from Codex's record.
+//
+// Measured with Codex 0.169 and 0.171: a cwd of the request takes the place of the recorded one among the recorded roots.
+func (c *decider) restoredRoots(folder string) []string {
+	roots := c.absoluteRoots(slices.Values(c.st.Stored.Roots))
+	if isUnset(c.params.Get("cwd")) {
+		return roots
+	}
+	recorded := c.absoluteRoots(slices.Values([]string{c.st.Stored.Cwd}))[0]
+	for i, root := range roots {
+		if root == recorded || c.st.Stored.Cwd == "" {
+			roots[i] = folder
+		}
+	}
+	return roots
 }
 
 // addInnerRoots adds the entries for roots inside writable folders: "write" for the root, which makes it a mount of its
@@ -250,14 +274,14 @@ func (c *decider) keepInnerRoots(field string, list rpc.Value, kept []string, no
 	}
 }
 
-// keepOuterRoots refuses new roots of a turn that do not hold each inner root with which the thread was opened: its profile
-// makes that writable, now or when Codex restores the thread.
+// keepOuterRoots refuses new roots of a turn that do not hold each inner root of the thread's profile, which makes that
+// writable.
 func (c *decider) keepOuterRoots(field string, roots []string) {
 	if c.err != nil || c.spec.opensThread || c.st.Thread == nil {
 		return
 	}
 	t := c.st.Thread
-	for _, root := range slices.Concat(t.Profile.InnerRoots(), t.InnerRoots) {
+	for _, root := range t.Profile.InnerRoots() {
 		if !withinAny(roots, root) && t.Profile.InTemps[root] == nil {
 			c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, "the thread was opened with the root "+root+", and would keep it also without a root around it",
 				"send a root around it, too, or start another thread")

@@ -100,6 +100,8 @@ func TestUnknownRootsOfResumedThread(t *testing.T) {
 		"as recorded":        {roots: []string{"/srv/out/docs"}, stored: []string{"/srv/out"}},
 		"changed elsewhere":  {roots: []string{"/code/proj/docs"}, stored: []string{"/srv/out"}},
 		"no more roots":      {roots: []string{"/code/proj/docs"}, stored: []string{}},
+		"cwd, recorded":      {roots: []string{"/code/proj/docs"}, stored: []string{"/code/proj"}, params: `,"cwd":"/srv/out"`},
+		"cwd, other roots":   {roots: []string{"/srv/out/docs"}, stored: []string{"/code/proj", "/srv/out"}, params: `,"cwd":"/code/proj"`},
 		"inside the folder":  {roots: []string{"/code/proj/docs"}},
 		"in /tmp":            {roots: []string{"/tmp/x"}},
 		"outside":            {roots: []string{"/srv/out/docs"}, want: "with the root /srv/out/docs inside another one that is not /code/proj"},
@@ -109,13 +111,13 @@ func TestUnknownRootsOfResumedThread(t *testing.T) {
 	} {
 		st := state()
 		st.Thread, st.ThreadFolder, st.NotLoaded, st.InnerRoots, st.RootsProblem = nil, "/code/proj", true, test.roots, test.problem
-		st.Stored = &policy.StoredProfile{Roots: test.stored}
+		st.Stored = &policy.StoredProfile{Roots: test.stored, Cwd: "/code/proj"}
 		st.Defaults = parseDefaults(t, []byte(`{"config":{},"layers":[]}`))
 		d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","sandbox":"workspace-write"`+test.params+`}}`), st)
 		if (d.Err == nil) != (test.want == "") || d.Err != nil && !strings.Contains(d.Err.Message, test.want) {
 			t.Errorf("%s: %v, Codex gets %s", what, d.Err, d.Message)
 		}
-		if has := strings.Contains(string(d.Message), `docs":"write"`); has != (what == "as recorded" || what == "inside the folder") {
+		if has := strings.Contains(string(d.Message), `docs":"write"`); has != (what == "as recorded" || what == "cwd, other roots" || what == "inside the folder") {
 			t.Errorf("%s: Codex gets %s", what, d.Message)
 		}
 	}
@@ -124,6 +126,10 @@ func TestUnknownRootsOfResumedThread(t *testing.T) {
 	st.Defaults = parseDefaults(t, []byte(`{"config":{},"layers":[]}`))
 	if d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","sandbox":"workspace-write"}}`), st); !d.NeedsStoredSandbox {
 		t.Errorf("the bridge does not read what Codex has recorded: %v", d.Err)
+	}
+	st.NotLoaded = false
+	if d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","cwd":"/srv/out","sandbox":"workspace-write"}}`), st); !d.NeedsLoadedProfile {
+		t.Errorf("the bridge does not ask whether Codex has loaded the thread: %v", d.Err)
 	}
 }
 
@@ -143,13 +149,13 @@ func TestOuterRootsStay(t *testing.T) {
 	} {
 		for what, thread := range map[string]policy.Thread{
 			"by the profile": {Profile: policy.Profile{Defined: true, Entries: map[string]any{"/code/proj/docs": "write", "/code/proj/docs/.agents": "read"}}},
-			"by the record":  {InnerRoots: []string{"/code/proj/docs"}},
+			"recorded only":  {InnerRoots: []string{"/code/proj/docs"}}, // a resume looks which roots Codex has recorded then
 			"none":           {},
 		} {
 			st := state()
 			st.Thread.Profile, st.Thread.InnerRoots = thread.Profile, thread.InnerRoots
 			d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"turn/start","params":{"threadId":"T","input":[],`+params+`}}`), st)
-			if want := field != "" && what != "none"; (d.Err != nil) != want || want && !strings.Contains(d.Err.Message, "params."+field+": the thread was opened with the root /code/proj/docs") {
+			if want := field != "" && what == "by the profile"; (d.Err != nil) != want || want && !strings.Contains(d.Err.Message, "params."+field+": the thread was opened with the root /code/proj/docs") {
 				t.Errorf("%s, %s: %v", what, params, d.Err)
 			}
 		}

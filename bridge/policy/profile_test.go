@@ -308,6 +308,8 @@ func TestVerifyProfileRequiresProfile(t *testing.T) {
 		"no folder":                 {[]string{".vscode"}, config.Enforce, "workspace-write", policy.SentSettings{}, `{}`, false},
 		"nothing protected":         {nil, config.Enforce, "workspace-write", policy.SentSettings{}, here, false},
 		"protected in another root": {nil, config.Enforce, "workspace-write", policy.SentSettings{}, `{"cwd":"/code/proj","runtimeWorkspaceRoots":["/srv/out","relative"]}`, true},
+		"inner root":                {nil, config.Enforce, "workspace-write", policy.SentSettings{InnerRoots: []string{"/code/proj/docs"}}, here, true},
+		"inner root elsewhere":      {nil, config.Enforce, "workspace-write", policy.SentSettings{CwdWithin: "/code/proj", InnerRoots: []string{"/code/proj/docs"}}, `{"cwd":"/code/proj","runtimeWorkspaceRoots":["/srv/free"]}`, false},
 	} {
 		cfg, st := contract(), state()
 		cfg.ProtectedPaths, cfg.Mode, cfg.Sandbox = test.protected, test.mode, test.sandbox

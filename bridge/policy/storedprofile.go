@@ -22,11 +22,12 @@ type StoredProfile struct {
 	Depth     json.RawMessage // the depth to which Codex looks for files that globs match; nil if unlimited
 	ReadsRoot bool            // commands can read what no entry denies
 	Roots     []string        // workspace roots of the thread; nil if they are not recorded
+	Cwd       string          // of the last turn
 }
 
 // ParseStoredProfile reads the settings of a turn, as package rollout returns them.
 func ParseStoredProfile(settings rpc.Value) *StoredProfile {
-	s := &StoredProfile{Name: textOf(settings.Get("activePermissionProfile").Get("id"))}
+	s := &StoredProfile{Name: textOf(settings.Get("activePermissionProfile").Get("id")), Cwd: textOf(settings.Get("cwd"))}
 	files := settings.Get("permissionProfile").Get("file_system")
 	if depth := files.Get(globDepthKey); !isUnset(depth) {
 		s.Depth = cloneRaw(depth)

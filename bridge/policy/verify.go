@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"slices"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/rpc"
@@ -226,7 +227,12 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 			folders = append(folders, path)
 		}
 	}
-	if len(p.profileEntries(st, folders, nil)) == 0 && len(sent.InnerRoots) == 0 {
+	outer := folders
+	if result.Get("runtimeWorkspaceRoots").Kind() == rpc.Array {
+		outer = folders[1:] // the thread can't write its workspace if that is none of them
+	}
+	hasInner := slices.ContainsFunc(sent.InnerRoots, func(root string) bool { return st.isInnerRoot(st.withTemps(outer), root) })
+	if len(p.profileEntries(st, folders, nil)) == 0 && !hasInner {
 		return nil
 	}
 	profile := result.Get("activePermissionProfile")

@@ -57,6 +57,9 @@ func TestInnerRootStaysProtected(t *testing.T) {
 					a = w.newAcceptingEditor(argv...)
 					a.must("thread/resume", object{"threadId": thread, "sandbox": "workspace-write"})
 					check("resumed")
+					a.closeAndWait()
+					a = w.newAcceptingEditor(argv...)
+					a.must("thread/resume", object{"threadId": thread, "cwd": sub}) // Codex puts the cwd in place of the outer root
 				}
 				a.closeAndWait()
 			})
