@@ -162,7 +162,7 @@ func TestOuterRootsStay(t *testing.T) {
 	}
 }
 
-// What is read-only anyway stays so, and a file has nothing below it.
+// A read-only path stays so, and a file has nothing below it.
 func TestEntriesOfInnerRoots(t *testing.T) {
 	cfg := contract()
 	cfg.ProtectedPaths = []string{"lib", ".github/workflows"}
