@@ -235,6 +235,21 @@ func dialServe(socket string, settings serve.Settings) (*websocket.Conn, error) 
 	return ws, err
 }
 
+// serveFolder returns the folder in which the shared server and its Codex start: an empty one in the state folder. A
+// thread whose client names no folder is refused there. A command/exec without a cwd works there, and with
+// workspace-write can write only this folder, not the state around it.
+func serveFolder() (string, error) {
+	state, err := store.Folder()
+	if err == nil {
+		err = store.EnsurePrivateFolder(state)
+	}
+	if err != nil {
+		return "", err
+	}
+	start := filepath.Join(state, "start")
+	return start, store.EnsurePrivateFolder(start)
+}
+
 // ensureServe starts codex-bridge serve for a workspace unless it listens on the socket.
 func ensureServe(cfg *config.Config, workspace, socket string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), serveStart)
@@ -246,11 +261,7 @@ func ensureServe(cfg *config.Config, workspace, socket string) error {
 	if err != nil {
 		return err
 	}
-	// A thread whose client names no folder is refused there.
-	state, err := store.Folder()
-	if err == nil {
-		err = store.EnsurePrivateFolder(state)
-	}
+	start, err := serveFolder()
 	if err != nil {
 		return err
 	}
@@ -260,7 +271,7 @@ func ensureServe(cfg *config.Config, workspace, socket string) error {
 	}
 	// Under the name codex the command would be Codex's.
 	cmd.Args[0] = "codex-bridge"
-	cmd.Dir = state
+	cmd.Dir = start
 	cmd.Env = codex.Environ(os.Environ(), nil, []string{depthEnv, ownCodexEnv, child.MarkName}) // the server is for all clients
 	child.Detach(cmd)
 	if err := child.Start(cmd); err != nil {

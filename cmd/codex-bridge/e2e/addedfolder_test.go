@@ -3,6 +3,8 @@
 package e2e_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,6 +71,22 @@ func TestAddedFolderTrustsNothing(t *testing.T) {
 			t.Error("a named cwd starts no server of the repository")
 		}
 	}
+}
+
+// A shared Codex starts in an empty folder, so that a client's command without a cwd can't write the state.
+func TestCommandInStartFolder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[serve]\nmode = \"require\"\nidle = \"5s\"\n", codex: codexPath, mute: "the clients of one Codex have no noise"})
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	out := c.must("command/exec", map[string]any{
+		"command": []string{"sh", "-c", "touch made && echo made; touch ../state.db && echo written"}, "sandboxPolicy": map[string]any{"type": "workspaceWrite"},
+	})
+	_, err := os.Stat(filepath.Join(w.state, "made"))
+	if said := editor.Member(out, "stdout"); said != "made\n" || err == nil {
+		t.Errorf("the command said %q; it wrote in the state folder: %v", said, err == nil)
+	}
+	c.closeAndWait()
 }
 
 // forkStale resumes a thread whose tools have changed since, so that the client gets a new thread.
