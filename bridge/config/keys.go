@@ -87,7 +87,7 @@ var specs = map[string]spec{
 	"policy.unknown_methods":   {doc: "Methods that the bridge does not know.", enum: []string{"deny", "allow"}},
 	"policy.gate":              {doc: "The bridge asks in Codex's place under untrusted, so that accepted commands stay in the sandbox."},
 	"policy.escalation":        {doc: "Actions that would leave the sandbox: ask the person, or refuse.", enum: []string{"deny", "ask"}},
-	"policy.protected_paths":   {doc: "Paths in each workspace whose change counts as leaving the sandbox. No patterns."},
+	"policy.protected_paths":   {doc: "Paths in each workspace and writable root whose change counts as leaving the sandbox. No patterns."},
 	"policy.protected_paths[]": {resolve: pathResolver.protected},
 	"policy.project_trust":     {doc: "When a repository's own .codex configuration counts: as Codex decides, in projects that you trust, or never.", enum: []string{"never", "user", "codex"}},
 	"policy.methods":           {doc: "Verdicts that replace those of the method table.", names: method, nameWants: `a method such as "thread/shellCommand"`},
