@@ -24,6 +24,9 @@ func (g *Guard) distrustAddedFolder(ctx context.Context, call *bridge.ClientMess
 	refuse := func(reason, hint string) *rpc.Error {
 		return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: call.Method, Rule: "policy.project_trust", Field: "cwd", Reason: reason, Hint: hint})
 	}
+	if policy.AsksForReadOnly(m.Params) {
+		return nil // Codex trusts nothing by that
+	}
 	cwd, _ := m.Params.Get("cwd").Text()
 	state := g.machine()
 	if state.Defaults = g.readDefaults(ctx, cwd); state.Defaults == nil {

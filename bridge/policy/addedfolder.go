@@ -99,13 +99,15 @@ func knownTrust(st State, own trustTable, folder string) trustLevel {
 	return level
 }
 
+// AsksForReadOnly reports whether the params of a thread/start name the sandbox read-only, and nothing that could be more.
+func AsksForReadOnly(params rpc.Value) bool {
+	return params.Get("sandbox").Is(readOnly.String()) && isUnset(params.Get("permissions"))
+}
+
 // opensReadOnly reports whether a thread/start in a project that Codex does not know opens read-only.
 func opensReadOnly(params rpc.Value, d *Defaults) bool {
-	if !isUnset(params.Get("permissions")) {
-		return false
-	}
-	if sandbox := params.Get("sandbox"); !isUnset(sandbox) {
-		return sandbox.Is(readOnly.String())
+	if !isUnset(params.Get("permissions")) || !isUnset(params.Get("sandbox")) {
+		return AsksForReadOnly(params)
 	}
 	for key := range params.Get("config").Members() {
 		first, _, _ := strings.Cut(key, ".")
