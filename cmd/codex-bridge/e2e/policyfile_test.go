@@ -282,6 +282,7 @@ func TestPolicyFileOfMovedThread(t *testing.T) {
 			lib := filepath.Dir(w.write("lib/x", ""))
 			w.write("config.toml", governsConfig+fmt.Sprintf("writable_roots = [\"${workspace}\", %q]\n", lib)+withLongGrace("[policy]"))
 			other := filepath.Dir(w.write("other/.codex-bridge.toml", workspacePolicy))
+			w.repositoryIn("other") // elsewhere a fork is read-only, as with Codex alone
 			a := w.newAcceptingEditor(proxyArgv...)
 			thread := a.thread(map[string]any{"cwd": other, "approvalPolicy": "on-request", "sandbox": "workspace-write"})
 			move := func(text, to string) {
