@@ -210,7 +210,8 @@ func (c *decider) requireDefaults() {
 	if d != nil && (c.refuseManaged() || c.refuseStateFolder()) {
 		return
 	}
-	leaks := p.letsWrite() && !c.builtinProfile
+	// The bridge's profile replaces a builtin one, and a second policy reads it as a workspace-write.
+	leaks := p.letsWrite() && (!c.builtinProfile || c.sent.Profile.Defined)
 	if d == nil {
 		c.needsDefaults = c.needsDefaults || c.spec.startsThread && (leaks || p.efforts != nil)
 		return
