@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -40,6 +41,27 @@ func (c *decider) innerRoots(outer []string) map[string]string {
 		}
 	}
 	return inner
+}
+
+// refuseEnvironmentAround refuses an opening thread with an inner root that is in none of the roots of its environment.
+//
+// Measured with Codex 0.169: these count in place of the thread's own, so that Codex alone would not let commands write
+// the inner root, but later turns may.
+func (c *decider) refuseEnvironmentAround(inner map[string]string) {
+	for environment := range c.params.Get("environments").Elements() {
+		writable := c.absoluteRoots(slices.Values([]string{textOf(environment.Get("cwd"))}))
+		if roots := environment.Get("runtimeWorkspaceRoots"); !isUnset(roots) {
+			writable = c.absoluteRoots(textsOf(roots))
+		}
+		for _, root := range slices.Sorted(maps.Keys(inner)) {
+			if inTemp := slices.Contains(c.st.withTemps(nil), inner[root]); !inTemp && !withinAny(writable, root) {
+				c.refuse(rpc.CodeRefused, "params.environments", ruleRoots, "the thread would have the root "+root+" inside "+inner[root]+", but the environment has no root around it",
+					"send the roots without an environment, or one of them around it")
+				return
+			}
+		}
+		return // the first one counts
+	}
 }
 
 // isInnerRoot reports whether the profile must protect a root inside one of the folders.

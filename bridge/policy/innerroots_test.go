@@ -34,6 +34,20 @@ func TestRemovedRootsInProfile(t *testing.T) {
 	}
 }
 
+// An environment whose roots are elsewhere is refused beside a root of Codex's configuration inside the workspace: only
+// without it Codex alone makes that writable.
+func TestEnvironmentBesideInnerRoot(t *testing.T) {
+	for root, refused := range map[string]bool{"/srv/out": true, "/code/proj": false} {
+		st := state()
+		st.Thread = nil
+		st.Defaults = parseDefaults(t, []byte(`{"config":{"sandbox_mode":"workspace-write","sandbox_workspace_write":{"writable_roots":["/code/proj/docs"]}},"layers":[]}`))
+		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["`+root+`"]}]}}`), st)
+		if r := d.Refusal(); (r != nil) != refused || refused && r.Field != "params.environments" {
+			t.Errorf("%s: the error is %v", root, d.Err)
+		}
+	}
+}
+
 // A folder in a temporary folder is writable only with that.
 func TestRemovedRootInExcludedTemp(t *testing.T) {
 	st := state()

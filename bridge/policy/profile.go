@@ -265,7 +265,11 @@ func (c *decider) defineProfile(user *UserProfile) {
 	if c.err != nil {
 		return
 	}
-	entries := c.p.profileEntries(c.st, slices.Concat(folders, roots), c.innerRoots(outer))
+	inner := c.innerRoots(outer)
+	if c.refuseEnvironmentAround(inner); c.err != nil {
+		return
+	}
+	entries := c.p.profileEntries(c.st, slices.Concat(folders, roots), inner)
 	if len(entries) == 0 && user == nil {
 		return
 	}
