@@ -41,7 +41,9 @@ func TestEnvironmentBesideInnerRoot(t *testing.T) {
 		st := state()
 		st.Thread = nil
 		st.Defaults = parseDefaults(t, []byte(`{"config":{"sandbox_mode":"workspace-write","sandbox_workspace_write":{"writable_roots":["/code/proj/docs"]}},"layers":[]}`))
-		d := compile(t, contract()).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["`+root+`"]}]}}`), st)
+		cfg := contract()
+		cfg.WritableRoots = append(cfg.WritableRoots, "/srv/out")
+		d := compile(t, cfg).Decide(message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","environments":[{"environmentId":"local","cwd":"/code/proj","runtimeWorkspaceRoots":["`+root+`"]}]}}`), st)
 		if r := d.Refusal(); (r != nil) != refused || refused && r.Field != "params.environments" {
 			t.Errorf("%s: the error is %v", root, d.Err)
 		}
