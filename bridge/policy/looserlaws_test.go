@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -65,6 +66,7 @@ type played struct {
 	known          string         // recorded of the thread; see State.KnownFolder
 	innerRoots     []string       // recorded of the thread; see State.InnerRoots
 	recorded       bool           // the state has a record of the thread
+	unrecorded     bool           // a turn under a read-only policy named an inner root, which the state does not record
 	started        bool           // the bridge accepts the command line
 	opened         string         // the folder in which the thread was opened
 	log            []string
@@ -89,6 +91,9 @@ func (w *played) drawPolicy() {
 	if w.cfg = drawLimits(w.t); putsNever && w.cfg.Sandbox == "danger-full-access" {
 		w.cfg.Sandbox = "workspace-write"
 	}
+	if w.unrecorded {
+		w.cfg.Sandbox = "read-only" // a stated limit
+	}
 	if !enforced && rapid.IntRange(0, 4).Draw(w.t, "audit") == 0 {
 		w.cfg.Mode = config.Audit
 	}
@@ -102,6 +107,7 @@ func (w *played) drawPolicy() {
 // decide returns what Codex gets in place of a request; ok is false if the bridge refuses it.
 func (w *played) decide(method string, params map[string]any, st policy.State) (sent map[string]any, d policy.Decision, ok bool) {
 	line := encoded(w.t, map[string]any{"id": 1, "method": method, "params": params})
+	w.unrecorded = w.unrecorded || w.cfg.Sandbox == "read-only" && !strings.HasPrefix(method, "thread/") && bytes.Contains(line, []byte("/code/proj/docs"))
 	m, err := rpc.ParseMessage(line)
 	if err != nil {
 		w.t.Fatal(err)
