@@ -26,6 +26,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 	if state.Thread != nil { // the source of a fork
 		state.Thread = g.threads.peek(state.Thread.ID)
 	}
+	namesSandbox := call.Params.Get("sandbox").Kind() > rpc.Null // the parser uses the memory of the request again
 	change, request := g.threads.beginGateChange(id, d.Gated), g.newGateRequest(call.Method, id, nil)
 	enforced, policies := sentUnder.Mode() == config.Enforce, append(slices.Clip(own), sentUnder)
 	call.OnResponse(func(a *bridge.ServerResponse) {
@@ -87,16 +88,16 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		if !enforced && g.Enforces() {
 			g.threads.revoke(opened) // as in SetPolicy
 		}
-		g.showOpened(opened, call.Params, a)
+		g.showOpened(opened, namesSandbox, a)
 		if enforced {
 			a.AfterHandlers(func() { g.recordGate(context.Background(), opened) })
 		}
 	})
 }
 
-// showOpened changes the response that opened a thread to what the client sees. request are the params of
-// its request.
-func (g *Guard) showOpened(thread string, request rpc.Value, a *bridge.ServerResponse) {
+// showOpened changes the response that opened a thread to what the client sees. namesSandbox reports that the request
+// has a sandbox.
+func (g *Guard) showOpened(thread string, namesSandbox bool, a *bridge.ServerResponse) {
 	p := g.policy.Load()
 	if p.Mode() != config.Enforce {
 		return
@@ -109,7 +110,7 @@ func (g *Guard) showOpened(thread string, request rpc.Value, a *bridge.ServerRes
 	}
 	g.threads.noteShown(thread, g, approval)
 	const profile = "activePermissionProfile"
-	if shown := p.ShownOpenedProfile(t, request, result.Get(profile)); shown != nil {
+	if shown := p.ShownOpenedProfile(t, namesSandbox, result.Get(profile)); shown != nil {
 		patch.Set(result, profile, shown)
 	}
 	if shown := p.ShownRoots(t, result.Get("sandbox"), g.world); shown != nil {

@@ -335,12 +335,12 @@ func (p *Policy) ShownProfile(t *Thread, profile rpc.Value) json.RawMessage {
 //
 // Measured with Codex 0.169 and 0.171: that is null for a thread with a sandbox in the request, and else
 // a builtin profile.
-func (p *Policy) ShownOpenedProfile(t *Thread, request, profile rpc.Value) json.RawMessage {
+func (p *Policy) ShownOpenedProfile(t *Thread, namesSandbox bool, profile rpc.Value) json.RawMessage {
 	_, own := parseProfileName(textOf(profile.Get("id")))
 	switch {
 	case t == nil || !own || t.Profile.User != "" || !t.Profile.onlyDenies():
 		return nil
-	case !isUnset(request.Get("sandbox")):
+	case namesSandbox:
 		return json.RawMessage("null")
 	}
 	return p.ShownProfile(t, profile)
