@@ -149,6 +149,7 @@ func (l *localLog) ReleaseLease(context.Context, string, store.Holder) error { r
 
 // memorySink is a fleet log in memory that fails as a test wants.
 type memorySink struct {
+	mu     sync.Mutex // held during Send; a test holds it where a shipper may send meanwhile
 	chains map[string][]store.Sealed
 	before func(fleet.Batch) error // an error: nothing of the batch arrives
 	after  func(fleet.Batch) error // an error: the acknowledgement is lost
@@ -161,7 +162,23 @@ func newMemorySink() *memorySink { return &memorySink{chains: make(map[string][]
 func (m *memorySink) Location() string { return "memory" }
 func (m *memorySink) Close()           { m.closed++ }
 
+// failFrom makes each Send fail from now on, if err is not nil.
+func (m *memorySink) failFrom(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = func(fleet.Batch) error { return err }
+}
+
+// attempts returns how many batches have been sent.
+func (m *memorySink) attempts() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.sizes)
+}
+
 func (m *memorySink) Send(_ context.Context, b fleet.Batch) (store.Head, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.sizes = append(m.sizes, len(b.Entries))
 	if m.before != nil {
 		if err := m.before(b); err != nil {

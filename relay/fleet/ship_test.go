@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,10 +158,34 @@ func TestShipOnlyOneProcess(t *testing.T) {
 	}
 }
 
+// pass lets time pass, and waits for what the shipper does then.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 // startShipper starts a shipper of a log. The returned text has what it logged.
-func startShipper(open func(context.Context) (fleet.Log, error), sink fleet.Sink) (*fleet.Shipper, *strings.Builder) {
-	var logged strings.Builder
-	return fleet.Start(fleet.Options{Open: open, Sink: sink, Sender: sender, Log: slog.New(slog.NewTextHandler(&logged, nil))}), &logged
+func startShipper(open func(context.Context) (fleet.Log, error), sink fleet.Sink) (*fleet.Shipper, *loggedText) {
+	logged := new(loggedText)
+	return fleet.Start(fleet.Options{Open: open, Sink: sink, Sender: sender, Log: slog.New(slog.NewTextHandler(logged, nil))}), logged
+}
+
+// loggedText is a text that a shipper writes while a test reads it.
+type loggedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *loggedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *loggedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // A shipper sends the entries of earlier processes, and soon the first entry after a quiet time. It gathers later
@@ -170,18 +195,18 @@ func TestShipperGathers(t *testing.T) {
 		log, sink := newLocalLog(), newMemorySink()
 		log.add("left", "left")
 		s, _ := startShipper(func(context.Context) (fleet.Log, error) { return log, nil }, sink)
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		if !same(log, sink) {
 			t.Errorf("what was left is not sent: %v", sink.sizes)
 		}
 		for range 2 {
-			time.Sleep(2 * time.Minute)
+			pass(2 * time.Minute)
 			for range 100 {
 				log.add("new")
 				s.Wake()
-				time.Sleep(time.Millisecond)
+				pass(time.Millisecond)
 			}
-			time.Sleep(2 * time.Second)
+			pass(2 * time.Second)
 			if !same(log, sink) {
 				t.Errorf("batches of %v", sink.sizes)
 			}
@@ -189,7 +214,7 @@ func TestShipperGathers(t *testing.T) {
 		for range 600 {
 			log.add("more")
 			s.Wake()
-			time.Sleep(time.Second)
+			pass(time.Second)
 		}
 		if n := len(sink.sizes); n < 3+600/90 || n > 3+600/30 {
 			t.Errorf("in ten minutes %d batches: %v", n-3, sink.sizes)
@@ -208,27 +233,27 @@ func TestShipperBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, sink := newLocalLog(), newMemorySink()
 		log.add("one")
-		sink.before = func(fleet.Batch) error { return errAway }
+		sink.failFrom(errAway)
 		s, logged := startShipper(func(context.Context) (fleet.Log, error) { return log, nil }, sink)
-		time.Sleep(time.Hour)
-		if n := len(sink.sizes); n < 12 || n > 30 {
+		pass(time.Hour)
+		if n := sink.attempts(); n < 12 || n > 30 {
 			t.Errorf("%d attempts in an hour", n)
 		}
 		if n := strings.Count(logged.String(), errAway.Error()); n != 1 {
 			t.Errorf("the error is logged %d times:\n%s", n, logged)
 		}
-		sink.before = nil
-		time.Sleep(10 * time.Minute)
+		sink.failFrom(nil)
+		pass(10 * time.Minute)
 		if !same(log, sink) || !strings.Contains(logged.String(), "again") {
 			t.Errorf("not sent: %v\n%s", sink.sizes, logged)
 		}
-		sink.before = func(fleet.Batch) error { return errAway }
+		sink.failFrom(errAway)
 		log.add("two")
 		s.Wake()
-		time.Sleep(10 * time.Second)
-		attempts, start := len(sink.sizes), time.Now()
+		pass(10 * time.Second)
+		attempts, start := sink.attempts(), time.Now()
 		s.Close(t.Context())
-		if len(sink.sizes) != attempts || time.Since(start) > 0 {
+		if sink.attempts() != attempts || time.Since(start) > 0 {
 			t.Error("the end waits for a fleet log that is away")
 		}
 	})
@@ -271,19 +296,19 @@ func TestShipperWaits(t *testing.T) {
 			}
 			return log, nil
 		}, sink)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		log.add("one")
 		log.held = &store.Holder{PID: 7, Host: "host"}
 		there = true
 		s.Wake()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if len(sink.sizes) > 0 {
 			t.Error("a log is shipped twice at once")
 		}
 		log.mu.Lock()
 		log.held = nil
 		log.mu.Unlock()
-		time.Sleep(2 * time.Minute)
+		pass(2 * time.Minute)
 		if !same(log, sink) || logged.String() != "" {
 			t.Errorf("batches of %v\n%s", sink.sizes, logged)
 		}
