@@ -98,6 +98,8 @@ type Client struct {
 
 	mu      sync.Mutex
 	opening map[string]chan struct{} // by thread, closed after the response to the request that opens it
+
+	ended map[string]struct{} // keys of questions whose end the bridge has told; the lock of clients guards it
 }
 
 // Clients returns the clients of the same Codex.
@@ -108,7 +110,7 @@ func (c *Client) Attach(conn *bridge.Conn) { c.conn = conn }
 
 // NewClient returns a client, which gets no hooks before Join.
 func (s *Clients) NewClient(o ClientOptions) *Client {
-	return &Client{ClientOptions: o, clients: s, opening: make(map[string]chan struct{})}
+	return &Client{ClientOptions: o, clients: s, opening: make(map[string]chan struct{}), ended: make(map[string]struct{})}
 }
 
 // Join adds the client, whose options work from now on. The caller calls Leave when its connection ends.

@@ -80,6 +80,19 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// A client without a person has a question, leaves the thread, and comes back when another client answers: it hears
+// the end of the question once, when it leaves.
+func TestEndOfQuestionOnce(t *testing.T) {
+	t.Parallel()
+	start := setup{Any: true, Enforce: true, Knows: make([]bool, 4), Silent: []bool{true, true, false, false}}
+	events := []event{{Kind: "ask"}, {Kind: "resume", Client: 2}, {Kind: "unsubscribe", Client: 1}, {Kind: "resume", Client: 1}}
+	synctest.Test(t, func(t *testing.T) {
+		if fault := play(t, start, events); fault != "" {
+			t.Error(fault)
+		}
+	})
+}
+
 // play plays the events and returns what is wrong, or "".
 func play(t *testing.T, start setup, events []event) string {
 	w := newModelWorld(t, start)

@@ -98,6 +98,7 @@ func (c *Client) question(_ context.Context, msg *bridge.ServerMessage) {
 	case plays == watches:
 		c.watch(msg, owner)
 	default:
+		c.takeEnd(msg.ID.Key())
 		msg.OnResponse(func(r *bridge.ClientResponse) { c.clients.answer(c, q, r) })
 	}
 }
@@ -214,6 +215,7 @@ func (c *Client) watch(msg *bridge.ServerMessage, owner *Client) {
 		msg.Skip()
 		return
 	}
+	c.takeEnd(msg.ID.Key())
 	patch := rpc.NewEnvelopePatch(msg.Envelope)
 	if params.Get("reason").Exists() { // the policy marks it for owner only
 		patch.Set(params, "reason", []byte("null"))

@@ -176,6 +176,7 @@ func (c *Client) closed(id string) {
 		}
 		s.mu.Unlock()
 		if c.conn.ForgetServerRequest(q.asked.ID) { // Codex does not tell a client that has left the thread
+			c.endEarly(key)
 			c.conn.Notify("serverRequest/resolved", map[string]any{
 				"threadId": threadOf(q.asked.Root().Get("params")), "requestId": json.RawMessage(q.asked.ID.Raw()),
 			})
@@ -297,9 +298,31 @@ func (c *Client) turnCompleted(_ context.Context, msg *bridge.ServerMessage) {
 	})
 }
 
-// resolved handles the notification that Codex no longer waits for an answer.
+// endEarly records that the bridge tells the client of a question's end before Codex.
+func (c *Client) endEarly(key string) {
+	s := c.clients
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(c.ended, func(key string, _ struct{}) bool { return s.pending[key] == nil })
+	c.ended[key] = struct{}{}
+}
+
+// takeEnd reports whether the client has already heard of a question's end, and forgets it.
+func (c *Client) takeEnd(key string) bool {
+	c.clients.mu.Lock()
+	defer c.clients.mu.Unlock()
+	_, ok := c.ended[key]
+	delete(c.ended, key)
+	return ok
+}
+
+// resolved handles the notification that Codex no longer waits for an answer. A client that has left the thread
+// meanwhile, and come back, may have heard it.
 func (c *Client) resolved(_ context.Context, msg *bridge.ServerMessage) {
 	if id, ok := rpc.ParseID(msg.Root().Get("params").Get("requestId")); ok {
+		if c.takeEnd(id.Key()) {
+			msg.Line = nil
+		}
 		c.clients.forget(func(key string, _ *pendingQuestion) bool { return key == id.Key() })
 	}
 }
