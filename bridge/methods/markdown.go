@@ -71,7 +71,7 @@ func Markdown() []byte {
 // rowsOf returns the rows of a side and a class with one of the verdicts, verdict by verdict.
 func rowsOf(side Side, class Class, verdicts ...Verdict) (rows []Row) {
 	for _, verdict := range verdicts {
-		for _, row := range all {
+		for _, row := range allRows().rows {
 			if row.Side == side && row.Class == class && row.Verdict == verdict {
 				rows = append(rows, row)
 			}

@@ -16,9 +16,6 @@ package methods
 
 import "fmt"
 
-// Measured is the version of Codex whose schema the rows cover.
-const Measured = "0.169.0"
-
 // Side is the sender and kind of a message. A method may exist on more than one side.
 type Side uint8
 
@@ -69,12 +66,35 @@ type Row struct {
 	Method  string
 	Class   Class
 	Verdict Verdict
-	// Fields are the members of params (for a server request, of the response) that the policy
-	// checks. They are empty if the method alone decides.
+	// Rules are the names of the policy's rules that judge the request as a whole.
+	Rules []string
+	// Params are the members of params (for a server request, of the response) that the policy knows.
+	Params []Field
+	// Fields are the names of those of Params that a rule checks. They are empty if the method alone decides.
 	Fields []string
+	// Since and Until are the first and the last release of Codex with the method. Empty: the oldest supported one,
+	// and the newest.
+	Since, Until string
 	// Why is one line for people: the effect, or the reason for the verdict.
 	Why string
 }
+
+// Field is a member of the params of a method, or of the response to a server request.
+type Field struct {
+	Name string
+	Rule string // the name of the policy's rule for it, or AnyValue or one of its neighbours
+	// Since and Until are as in Row.
+	Since, Until string
+}
+
+// Rules of fields that are not the policy's.
+const (
+	AnyValue     = "any"      // no rule limits the field
+	KnownThread  = "thread"   // the guard checks the thread
+	ClientAnswer = "answer"   // a field of the client's response
+	Applied      = "settings" // the guard compares the field with the policy
+	Unjudged     = "unjudged" // the policy removes the field, which a person has not judged yet
+)
 
 var sideNames = [sides]string{"client request", "client notification", "server request", "server notification"}
 

@@ -2,47 +2,132 @@ package methods
 
 import (
 	"cmp"
+	_ "embed"
+	"fmt"
 	"iter"
 	"slices"
+	"strings"
+	"sync"
 )
 
-// all has all rows, sorted by side, then method.
-var all = sorted(
-	readRows, threadRows, turnRows, modelWorkRows, executeRows, fileWriteRows, fileReadRows, configurationRows,
-	extensionRows, accountRows, remoteRows, stateRows, serverRequestRows, serverNotificationRows,
+// MethodTable is the text of methods.txt, and FieldTable that of fields.txt.
+var (
+	//go:embed methods.txt
+	MethodTable string
+	//go:embed fields.txt
+	FieldTable string
 )
 
-func sorted(groups ...[]Row) []Row {
-	rows := slices.Concat(groups...)
-	slices.SortFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Side, b.Side), cmp.Compare(a.Method, b.Method))
-	})
-	return rows
-}
-
-// indexes are the indexes of the rows in all.
-var indexes = func() [sides]map[string]int {
-	var index [sides]map[string]int
-	for side := range index {
-		index[side] = make(map[string]int)
-	}
-	for i, row := range all {
-		index[row.Side][row.Method] = i
-	}
-	return index
+// Measured is the newest release of Codex that the tables cover, which their first line names.
+var Measured = func() string {
+	first, _, _ := strings.Cut(MethodTable, "\n")
+	return strings.TrimPrefix(first, releasePrefix)
 }()
 
-// Lookup returns the row of a method, or false if there is none. The row's Fields must not be
+const releasePrefix = "codex "
+
+// table has all rows, sorted by side, then method, and their indexes.
+type table struct {
+	rows    []Row
+	indexes [sides]map[string]int
+}
+
+// allRows parses the tables at the first use. A test parses them, too.
+var allRows = sync.OnceValue(func() *table {
+	t, err := parseRows(MethodTable, FieldTable)
+	if err != nil {
+		panic(err)
+	}
+	return t
+})
+
+// EachRow calls f with the cells of each row of a table: the text between bars, without the space around it. A line
+// that begins with # is a comment. The errors name the file.
+func EachRow(file, text string, columns int, f func(cells []string) error) error {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || file == methodsFile && strings.HasPrefix(line, releasePrefix) {
+			continue
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) != columns {
+			return fmt.Errorf("%s: %q has %d columns, and not %d", file, line, len(cells), columns)
+		}
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if err := f(cells); err != nil {
+			return fmt.Errorf("%s: %q: %w", file, line, err)
+		}
+	}
+	return nil
+}
+
+// The files of the tables, for errors and patches.
+const (
+	methodsFile = "methods.txt"
+	fieldsFile  = "fields.txt"
+)
+
+func parseRows(methodText, fieldText string) (*table, error) {
+	fields := make(map[string][]Field)
+	err := EachRow(fieldsFile, fieldText, 5, func(cells []string) error {
+		fields[cells[0]] = append(fields[cells[0]], Field{cells[1], cells[2], cells[3], cells[4]})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := new(table)
+	err = EachRow(methodsFile, methodText, 8, func(cells []string) error {
+		row := Row{
+			Method: cells[1], Class: Class(cells[2]), Verdict: Verdict(cells[3]), Rules: strings.Fields(cells[4]),
+			Since: cells[5], Until: cells[6], Why: cells[7], Params: fields[cells[1]],
+		}
+		for _, field := range row.Params {
+			if field.Rule != AnyValue {
+				row.Fields = append(row.Fields, field.Name)
+			}
+		}
+		t.rows = append(t.rows, row)
+		return t.rows[len(t.rows)-1].Side.UnmarshalText([]byte(cells[0]))
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(t.rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.Side, b.Side), cmp.Compare(a.Method, b.Method))
+	})
+	for side := range t.indexes {
+		t.indexes[side] = make(map[string]int)
+	}
+	for i, row := range t.rows {
+		t.indexes[row.Side][row.Method] = i
+	}
+	return t, nil
+}
+
+// String returns the row as a line of MethodTable, without the line break.
+func (r Row) String() string {
+	text := r.Side.String()
+	for _, cell := range []string{r.Method, string(r.Class), string(r.Verdict), strings.Join(r.Rules, " "), r.Since, r.Until, r.Why} {
+		text += strings.TrimRight(" | "+cell, " ")
+	}
+	return text
+}
+
+// Lookup returns the row of a method, or false if there is none. The row's slices must not be
 // changed. Lookup does not allocate.
 func Lookup(side Side, method string) (Row, bool) {
 	if side >= sides {
 		return Row{}, false
 	}
-	i, ok := indexes[side][method]
+	t := allRows()
+	i, ok := t.indexes[side][method]
 	if !ok {
 		return Row{}, false
 	}
-	return all[i], true
+	return t.rows[i], true
 }
 
 // RunsModel reports whether a request of the client makes the model work, which may run tools.
@@ -50,13 +135,18 @@ func (r Row) RunsModel() bool {
 	return r.Side == ClientRequest && (r.Class == Turn || r.Class == ModelWork) && r.Verdict == Gate
 }
 
-// Rows returns all rows, sorted by side, then method. Their Fields must not be changed.
-func Rows() iter.Seq[Row] { return slices.Values(all) }
+// IsIn reports whether a release of Codex has the method. compare orders versions, as codex.CompareVersions does.
+func (r Row) IsIn(release string, compare func(a, b string) int) bool {
+	return (r.Since == "" || compare(r.Since, release) <= 0) && (r.Until == "" || compare(release, r.Until) <= 0)
+}
 
-// Names returns the methods of a side, sorted.
+// Rows returns all rows, sorted by side, then method. Their slices must not be changed.
+func Rows() iter.Seq[Row] { return slices.Values(allRows().rows) }
+
+// Names returns the methods of a side in all releases, sorted.
 func Names(side Side) []string {
 	var names []string
-	for _, row := range all {
+	for row := range Rows() {
 		if row.Side == side {
 			names = append(names, row.Method)
 		}
@@ -65,16 +155,16 @@ func Names(side Side) []string {
 }
 
 // Diff compares the methods that a Codex has on one side with the rows. It returns methods without
-// a row, and rows without a method. Both are sorted.
+// a row, and rows without a method, except of those that older releases have only. Both are sorted.
 func Diff(side Side, names []string) (unknown, gone []string) {
 	for _, name := range names {
 		if _, ok := Lookup(side, name); !ok {
 			unknown = append(unknown, name)
 		}
 	}
-	for _, name := range Names(side) {
-		if !slices.Contains(names, name) {
-			gone = append(gone, name)
+	for row := range Rows() {
+		if row.Side == side && row.Until == "" && !slices.Contains(names, row.Method) {
+			gone = append(gone, row.Method)
 		}
 	}
 	slices.Sort(unknown)

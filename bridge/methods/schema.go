@@ -1,8 +1,7 @@
 package methods
 
 import (
-	"embed"
-	"fmt"
+	_ "embed"
 	"strings"
 )
 
@@ -11,12 +10,6 @@ import (
 //
 //go:embed schema.json
 var Schema []byte
-
-// Sources has the files with the rows and with Measured, for patches to them.
-//
-//go:embed account.go configuration.go execute.go extension.go files.go methods.go modelwork.go
-//go:embed notification.go read.go remote.go serverrequest.go state.go thread.go
-var Sources embed.FS
 
 // FeatureTable is the text of features.txt: one row for each feature of Codex Measured.
 //
@@ -35,17 +28,11 @@ type Feature struct {
 // Features parses FeatureTable.
 func Features() ([]Feature, error) {
 	var list []Feature
-	for line := range strings.Lines(FeatureTable) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		row := strings.Split(strings.TrimSpace(line), " | ")
-		if len(row) != 5 {
-			return nil, fmt.Errorf("features.txt: the row %q has not 5 columns", line)
-		}
+	err := EachRow("features.txt", FeatureTable, 5, func(row []string) error {
 		list = append(list, Feature{row[0], row[1], row[2], row[3], row[4]})
-	}
-	return list, nil
+		return nil
+	})
+	return list, err
 }
 
 // String returns the feature as a row of FeatureTable, without the line break.

@@ -11,7 +11,7 @@ import (
 const maxPaths = 256
 
 // pathLists are the params that hold lists of paths, in any method.
-var pathLists = fields("cwds", "environments", "extraRoots", "roots", "runtimeWorkspaceRoots", "sandboxPolicy")
+var pathLists = []string{"cwds", "environments", "extraRoots", "roots", "runtimeWorkspaceRoots", "sandboxPolicy"}
 
 // checkPathCount refuses a message with too many paths, before one of them is resolved.
 func (c *decider) checkPathCount() {

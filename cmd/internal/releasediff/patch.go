@@ -3,9 +3,7 @@ package releasediff
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,9 +35,12 @@ func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
 	files[featuresFile] = [2]string{methods.FeatureTable, p.patchFeatures(changes)}
 	files[commandsFile] = [2]string{argv.CommandTable, patchCommands(changes)}
 	files[argvFile] = [2]string{argv.Source, patchFlags(changes)}
-	if err := p.patchRows(files, changes); err != nil {
+	table, err := p.patchMethods(changes)
+	if err != nil {
 		return nil, err
 	}
+	files[tableFile] = [2]string{methods.MethodTable, table}
+	files[fieldsFile] = [2]string{methods.FieldTable, p.patchFields(changes)}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "Codex %s, compared with %s. `git apply` ignores this list.\n", other.Version, tested.Version)
 	for _, c := range changes {
@@ -133,134 +134,93 @@ func patchFlags(changes []Change) string {
 	return text
 }
 
-// Names of the constants in rows.
-var (
-	sideConstants = map[methods.Side]string{
-		methods.ClientRequest: "ClientRequest", methods.ClientNotification: "ClientNotification",
-		methods.ServerRequest: "ServerRequest", methods.ServerNotification: "ServerNotification",
-	}
-	verdictConstants = map[methods.Verdict]string{
-		methods.Pass: "Pass", methods.Rewrite: "Rewrite", methods.Gate: "Gate", methods.Deny: "Deny",
-	}
-	classConstants = map[methods.Class]string{
-		methods.Read: "Read", methods.Thread: "Thread", methods.Turn: "Turn", methods.ModelWork: "ModelWork",
-		methods.Execute: "Execute", methods.FileWrite: "FileWrite", methods.FileRead: "FileRead",
-		methods.Configuration: "Configuration", methods.Extension: "Extension", methods.Account: "Account",
-		methods.Remote: "Remote", methods.State: "State",
-	}
-)
-
-const methodsFolder = "bridge/methods/"
-
-// patchRows adds the source files of the method table, with a row after the most similar one for
-// each new method, and without the rows of methods that are gone.
-func (p *proposer) patchRows(files map[string][2]string, changes []Change) error {
-	sources := make(map[string]string)
-	entries, err := fs.ReadDir(methods.Sources, ".")
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		text, err := fs.ReadFile(methods.Sources, entry.Name())
-		if err != nil {
-			return err
-		}
-		sources[methodsFolder+entry.Name()] = string(text)
-	}
-	changed := maps.Clone(sources)
-	const measured = methodsFolder + "methods.go"
-	changed[measured] = strings.Replace(sources[measured], fmt.Sprintf("const Measured = %q", methods.Measured), fmt.Sprintf("const Measured = %q", p.other.Version), 1)
+// patchMethods returns the table of methods with a row after the most similar one for each new method. A request is
+// refused until a person has judged it. Rows of methods that are gone stay, for the supported releases that have them.
+func (p *proposer) patchMethods(changes []Change) (string, error) {
+	_, rest, _ := strings.Cut(methods.MethodTable, "\n")
+	lines := append([]string{"codex " + p.other.Version + "\n"}, strings.SplitAfter(rest, "\n")...)
 	// In reverse, since each is inserted right after its relative: then they are in order.
 	for _, c := range slices.Backward(changes) {
-		if c.Change != isNew+" "+string(Method) {
+		if c.Kind != Method {
 			continue
 		}
-		row, file := p.proposedRow(*c.Side, c.Method)
-		like, ok := nearestRow(*c.Side, c.Method)
+		var like methods.Row
+		var ok bool
+		switch c.Change {
+		case gone + " " + string(Method):
+			like, ok = methods.Lookup(*c.Side, c.Method)
+		case isNew + " " + string(Method):
+			if like, ok = nearestRow(*c.Side, c.Method); !ok {
+				like, ok = firstRow(*c.Side), true
+			}
+		}
 		if !ok {
-			like = firstRow(*c.Side)
-		}
-		at := rowAt(changed[file], *c.Side, like.Method)
-		if at == nil {
-			return fmt.Errorf("%s has no row of %s", file, like.Method)
-		}
-		text := changed[file]
-		changed[file] = text[:at[1]] + goRow(row) + text[at[1]:]
-	}
-	for _, c := range changes {
-		if c.Change != gone+" "+string(Method) {
 			continue
 		}
-		if file := sourceOf(*c.Side, c.Method); file != "" {
-			at := rowAt(changed[file], *c.Side, c.Method)
-			changed[file] = changed[file][:at[0]] + changed[file][at[1]:]
+		at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, like.Side.String()+" | "+like.Method+" |") })
+		if at < 0 {
+			return "", fmt.Errorf("%s has no row of %s", tableFile, like.Method)
 		}
+		if c.Change == isNew+" "+string(Method) {
+			lines = slices.Insert(lines, at+1, p.proposedRow(*c.Side, c.Method).String()+"\n")
+			continue
+		}
+		like.Until = p.tested.Version
+		lines[at] = like.String() + "\n"
 	}
-	for name, text := range changed {
-		files[name] = [2]string{sources[name], text}
-	}
-	return nil
+	return strings.Join(lines, ""), nil
 }
 
-// proposedRow returns a row for a new method, and the file for it. Without a similar method the
-// method is refused, or passes if it is a notification of Codex.
-func (p *proposer) proposedRow(side methods.Side, method string) (methods.Row, string) {
-	if like, ok := nearestRow(side, method); ok {
-		shape := p.other.Methods[side][method]
-		has := shape.Params
-		if side == methods.ServerRequest {
-			has = shape.Answer
+// patchFields returns the table of fields with rows for new fields of methods whose fields the policy judges.
+func (p *proposer) patchFields(changes []Change) string {
+	lines := strings.SplitAfter(methods.FieldTable, "\n")
+	for _, c := range changes {
+		if c.Change != isNew+" "+string(Field) || c.Side == nil || *c.Side != methods.ClientRequest {
+			continue
 		}
-		fields := slices.DeleteFunc(slices.Clone(like.Fields), func(field string) bool { return !slices.Contains(has, field) })
-		return methods.Row{Side: side, Method: method, Class: like.Class, Verdict: like.Verdict, Fields: fields, Why: proposedWhy + like.Method},
-			sourceOf(side, like.Method)
+		row, _ := methods.Lookup(*c.Side, c.Method)
+		if row.Verdict != methods.Rewrite && row.Verdict != methods.Gate {
+			continue
+		}
+		at := slices.IndexFunc(lines, func(line string) bool {
+			method, rest, _ := strings.Cut(line, " | ")
+			name, _, _ := strings.Cut(rest, " | ")
+			return method == c.Method && name > c.Field
+		})
+		if at < 0 { // after the last field of the method
+			for i, line := range lines {
+				if strings.HasPrefix(line, c.Method+" | ") {
+					at = i + 1
+				}
+			}
+		}
+		if at < 0 {
+			at = len(lines) - 1
+		}
+		lines = slices.Insert(lines, at, fmt.Sprintf("%s | %s | %s | %s |\n", c.Method, c.Field, methods.Unjudged, p.other.Version))
 	}
-	row := methods.Row{Side: side, Method: method, Class: methods.Execute, Verdict: methods.Deny, Why: "TODO: judge"}
+	return strings.Join(lines, "")
+}
+
+// proposedRow returns a row for a new method. A request is refused, and its reason names the verdict of the most
+// similar one.
+func (p *proposer) proposedRow(side methods.Side, method string) methods.Row {
+	row := methods.Row{Side: side, Method: method, Class: methods.Execute, Verdict: methods.Deny, Since: p.other.Version, Why: "TODO: judge"}
+	like, ok := nearestRow(side, method)
+	if ok {
+		row.Class, row.Why = like.Class, fmt.Sprintf("%s%s: %s", proposedWhy, like.Method, like.Verdict)
+	}
 	if side == methods.ServerNotification {
-		row.Class, row.Verdict = methods.Turn, methods.Pass
+		row.Verdict = methods.Pass
+		if !ok {
+			row.Class = methods.Turn
+		}
 	}
-	return row, sourceOf(side, firstRow(side).Method)
+	return row
 }
 
 // firstRow returns the first row of a side with the class Execute, or the first row if none has it.
 func firstRow(side methods.Side) methods.Row {
 	rows := slices.DeleteFunc(slices.Collect(methods.Rows()), func(r methods.Row) bool { return r.Side != side })
 	return rows[max(0, slices.IndexFunc(rows, func(r methods.Row) bool { return r.Class == methods.Execute }))]
-}
-
-// goRow returns the source of a row.
-func goRow(r methods.Row) string {
-	fields := "nil"
-	if len(r.Fields) > 0 {
-		fields = fmt.Sprintf("[]string{%s}", quoteAll(r.Fields))
-	}
-	return fmt.Sprintf("\t{%s, %q, %s, %s, %s, %q},\n", sideConstants[r.Side], r.Method, classConstants[r.Class], verdictConstants[r.Verdict], fields, r.Why)
-}
-
-func quoteAll(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = fmt.Sprintf("%q", word)
-	}
-	return strings.Join(quoted, ", ")
-}
-
-// rowAt returns the start and end of a method's row in a source file; nil if it has none.
-func rowAt(text string, side methods.Side, method string) []int {
-	start := regexp.QuoteMeta(fmt.Sprintf("%s, %q,", sideConstants[side], method))
-	return regexp.MustCompile(`(?m)^\t\{(?:` + start + `.*\},|\n\t\t` + start + `(?s:.*?)\n\t\},)\n`).FindStringIndex(text)
-}
-
-// sourceOf returns the file with a method's row; "" if there is none.
-func sourceOf(side methods.Side, method string) string {
-	entries, err := fs.ReadDir(methods.Sources, ".")
-	if err != nil {
-		return ""
-	}
-	for _, entry := range entries {
-		if text, err := fs.ReadFile(methods.Sources, entry.Name()); err == nil && rowAt(string(text), side, method) != nil {
-			return path.Join(methodsFolder, entry.Name())
-		}
-	}
-	return ""
 }

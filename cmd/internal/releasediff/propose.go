@@ -16,7 +16,8 @@ import (
 const (
 	schemaFile   = "bridge/methods/schema.json"
 	featuresFile = "bridge/methods/features.txt"
-	tableFile    = "bridge/policy/table.go"
+	tableFile    = "bridge/methods/methods.txt"
+	fieldsFile   = "bridge/methods/fields.txt"
 	answersFile  = "bridge/policy/answerdecision.go"
 	grantsFile   = "bridge/policy/answergrant.go"
 	valuesFile   = "bridge/setting/values.go"
@@ -93,10 +94,10 @@ func propose(tested, other *codex.Release, changes []Change) error {
 func (p *proposer) proposeFor(c *Change) {
 	switch c.Kind {
 	case Method:
-		row, file := p.proposedRow(*c.Side, c.Method)
-		c.Class, c.Verdict, c.Place = row.Class, string(row.Verdict), file
+		row := p.proposedRow(*c.Side, c.Method)
+		c.Class, c.Verdict, c.Place = row.Class, string(row.Verdict), tableFile
 		if like, ok := nearestRow(*c.Side, c.Method); ok {
-			c.Like = like.Method
+			c.Like, c.Verdict = like.Method, string(like.Verdict)
 		}
 	case Field, ResponseField:
 		p.proposeField(c)
@@ -142,7 +143,7 @@ func (p *proposer) proposeField(c *Change) {
 		c.Like, c.Verdict, c.Place = nearest(c.Field, p.tested.Types[c.Type], nil), "not judged", "bridge/policy"
 		return
 	}
-	c.Place = tableFile + ", " + sourceOf(*c.Side, c.Method)
+	c.Place = fieldsFile
 	if *c.Side == methods.ServerNotification || *c.Side == methods.ServerRequest && c.Kind == Field {
 		c.Verdict, c.Place = "not judged", schemaFile // Codex sends it
 		return

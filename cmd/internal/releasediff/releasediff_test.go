@@ -78,17 +78,17 @@ func TestCompare(t *testing.T) {
 
 	deny, configuration := string(methods.Deny), methods.Configuration
 	want := []Change{
-		{Change: "new method", Kind: Method, Side: request, Method: "config/value/writeAll", Like: "config/value/write", Class: configuration, Verdict: "rewrite", Place: "bridge/methods/configuration.go"},
+		{Change: "new method", Kind: Method, Side: request, Method: "config/value/writeAll", Like: "config/value/write", Class: configuration, Verdict: "rewrite", Place: tableFile},
 		{Change: "changed method", Kind: Method, Side: request, Method: "model/list", Was: "stable", Is: "experimental"},
-		{Change: "new method", Kind: Method, Side: request, Method: "tasks/config/write", Like: "skills/config/write", Class: configuration, Verdict: deny, Place: "bridge/methods/configuration.go"},
+		{Change: "new method", Kind: Method, Side: request, Method: "tasks/config/write", Like: "skills/config/write", Class: configuration, Verdict: deny, Place: tableFile},
 		{Change: "gone method", Kind: Method, Side: request, Method: "thread/goal/clear"},
-		{Change: "new method", Kind: Method, Side: request, Method: "thread/shellCommandBatch", Like: "thread/shellCommand", Class: methods.Execute, Verdict: deny, Place: "bridge/methods/execute.go"},
-		{Change: "new field", Kind: Field, Side: request, Method: "turn/start", Field: "newThing", Verdict: "not judged", Place: "bridge/policy/table.go, bridge/methods/thread.go"},
-		{Change: "new field", Kind: Field, Side: request, Method: "turn/start", Field: "sandbox", Like: "thread/fork sandbox", Verdict: "checked", Place: "bridge/policy/table.go, bridge/methods/thread.go"},
+		{Change: "new method", Kind: Method, Side: request, Method: "thread/shellCommandBatch", Like: "thread/shellCommand", Class: methods.Execute, Verdict: deny, Place: tableFile},
+		{Change: "new field", Kind: Field, Side: request, Method: "turn/start", Field: "newThing", Verdict: "not judged", Place: fieldsFile},
+		{Change: "new field", Kind: Field, Side: request, Method: "turn/start", Field: "sandbox", Like: "thread/fork sandbox", Verdict: "checked", Place: fieldsFile},
 		{Change: "gone field", Kind: Field, Side: request, Method: "turn/start", Field: tested.Methods[methods.ClientRequest]["turn/start"].Params[0]},
-		{Change: "new method", Kind: Method, Side: request, Method: "zebra/list", Class: methods.Execute, Verdict: deny, Place: "bridge/methods/execute.go"},
-		{Change: "new response field", Kind: ResponseField, Side: side(methods.ServerRequest), Method: "item/permissions/requestApproval", Field: "grantScope", Like: "item/permissions/requestApproval scope", Verdict: "checked", Place: "bridge/policy/table.go, bridge/methods/serverrequest.go"},
-		{Change: "new method", Kind: Method, Side: side(methods.ServerNotification), Method: "thread/newNotice", Verdict: "pass", Place: "bridge/methods/notification.go"},
+		{Change: "new method", Kind: Method, Side: request, Method: "zebra/list", Class: methods.Execute, Verdict: deny, Place: tableFile},
+		{Change: "new response field", Kind: ResponseField, Side: side(methods.ServerRequest), Method: "item/permissions/requestApproval", Field: "grantScope", Like: "item/permissions/requestApproval scope", Verdict: "checked", Place: fieldsFile},
+		{Change: "new method", Kind: Method, Side: side(methods.ServerNotification), Method: "thread/newNotice", Verdict: "pass", Place: tableFile},
 		{Change: "new type", Kind: Type, Name: "NewType", Place: schemaFile},
 		{Change: "new field", Kind: Field, Type: "SandboxPolicy", Field: "writableFiles", Like: "writableRoots", Verdict: "not judged", Place: "bridge/policy"},
 		{Change: "new hook event", Kind: HookEvent, Name: "postToolUseFailure", Like: "postToolUse", Verdict: "relayed", Place: eventsFile},
@@ -173,6 +173,16 @@ func TestPatchApplies(t *testing.T) {
 	requests["config/value/writeAll"] = codex.MethodShape{Params: []string{"keyPath", "values"}}
 	requests["account/zz/read"] = codex.MethodShape{Params: []string{}}
 	requests["account/zy/read"] = codex.MethodShape{Params: []string{}}
+	for name, field := range map[string]string{"thread/start": "bzebra", "thread/resume": "zebra"} {
+		shape := requests[name]
+		shape.Params = slices.Sorted(slices.Values(append(slices.Clone(shape.Params), field)))
+		requests[name] = shape
+	}
+	for name, field := range map[string]string{"thread/start": "bzebra", "thread/resume": "zebra"} {
+		shape := requests[name]
+		shape.Params = slices.Sorted(slices.Values(append(slices.Clone(shape.Params), field)))
+		requests[name] = shape
+	}
 	requests["zebra/list"] = codex.MethodShape{Params: []string{}}
 	delete(requests, "thread/goal/clear")
 	delete(requests, "thread/shellCommand")
@@ -199,7 +209,7 @@ func TestPatchApplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for _, folder := range []string{methodsFolder, "bridge/argv"} {
+	for _, folder := range []string{"bridge/methods", "bridge/argv"} {
 		if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(repository, folder))); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +220,7 @@ func TestPatchApplies(t *testing.T) {
 		t.Fatalf("%v: %s\n%s", err, out, patch)
 	}
 	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join(dir, methodsFolder, name))
+		text, err := os.ReadFile(filepath.Join(dir, "bridge/methods", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,10 +232,17 @@ func TestPatchApplies(t *testing.T) {
 		return string(text)
 	}
 	for name, want := range map[string][]string{
-		"configuration.go": {`{ClientRequest, "config/value/writeAll", Configuration, Rewrite, []string{"keyPath"}, "TODO: judge, like config/value/write"},`},
-		"methods.go":       {`const Measured = "0.999.0"`},
-		"account.go": {"\t{ClientRequest, \"account/zy/read\", Account, Pass, nil, \"TODO: judge, like account/read\"},\n" +
-			"\t{ClientRequest, \"account/zz/read\", Account, Pass, nil, \"TODO: judge, like account/read\"},\n"},
+		"methods.txt": {
+			"codex 0.999.0\n#",
+			"\nclient request | config/value/writeAll | configuration | deny | | 0.999.0 | | TODO: judge, like config/value/write: rewrite\n",
+			"\nclient request | account/read | account | pass | | | | shows who is signed in\n" +
+				"client request | account/zy/read | account | deny | | 0.999.0 | | TODO: judge, like account/read: pass\n" +
+				"client request | account/zz/read | account | deny | | 0.999.0 | | TODO: judge, like account/read: pass\n",
+			"\nclient request | thread/goal/clear | turn | pass | | | " + tested.Version + " |", "\nclient request | thread/shellCommand | execute | deny | | | " + tested.Version + " |",
+			"\nserver request | zebra/ask | execute | deny | | 0.999.0 | | TODO: judge\n",
+			"\nserver notification | zebra/seen | turn | pass | | 0.999.0 | | TODO: judge\n",
+		},
+		"fields.txt": {"\nthread/resume | threadId | thread | |\nthread/resume | zebra | unjudged | 0.999.0 |\n", "\nthread/start | baseInstructions | any | |\nthread/start | bzebra | unjudged | 0.999.0 |\n"},
 		"features.txt": {
 			"\naa_first | stable | true | user | TODO: judge\nagent_message_board |", "\nmemories | stable | true | user | Codex lets",
 			"\nzz_last | under development | false | user | TODO: judge\n",
@@ -236,8 +253,6 @@ func TestPatchApplies(t *testing.T) {
 			"\t\t{\"--model\", []string{\"-m\"}, oneValue},\n\t\t{\"--local-provider\", nil, oneValue},\n",
 			"\t\t{\"--no-alt-screen\", nil, noValue},\n\t}\n",
 		},
-		"serverrequest.go": {`{ServerRequest, "zebra/ask", Execute, Deny, nil, "TODO: judge"},`},
-		"notification.go":  {`{ServerNotification, "zebra/seen", Turn, Pass, nil, "TODO: judge"},`},
 	} {
 		text := read(name)
 		for _, w := range want {
@@ -246,7 +261,7 @@ func TestPatchApplies(t *testing.T) {
 			}
 		}
 	}
-	for name, gone := range map[string]string{"thread.go": `"thread/goal/clear"`, "execute.go": `"thread/shellCommand"`, "features.txt": "\npersonality |"} {
+	for name, gone := range map[string]string{"features.txt": "\npersonality |"} {
 		if strings.Contains(read(name), gone) {
 			t.Errorf("%s still has %s", name, gone)
 		}
@@ -277,19 +292,11 @@ func TestTablesAreCurrent(t *testing.T) {
 			t.Errorf("Codex has no requirement %s", name)
 		}
 	}
-	for _, files := range []string{schemaFile, featuresFile, commandsFile, tableFile, needsFile, eventsFile, flagsFile, keysFile} {
+	for _, files := range []string{schemaFile, featuresFile, commandsFile, tableFile, fieldsFile, needsFile, eventsFile, flagsFile, keysFile} {
 		for file := range strings.SplitSeq(files, ", ") {
 			if _, err := os.Stat(filepath.Join(repository, file)); err != nil {
 				t.Error(err)
 			}
 		}
-	}
-	for row := range methods.Rows() {
-		if sourceOf(row.Side, row.Method) == "" {
-			t.Errorf("no source has the row of %s %s", row.Side, row.Method)
-		}
-	}
-	if len(verdictConstants) != 4 || len(classConstants) != len(methods.Classes()) || len(sideConstants) != len(methods.Sides()) {
-		t.Error("a constant of a row is missing")
 	}
 }
