@@ -75,6 +75,8 @@ var (
 		{"--ws-issuer", nil, oneValue},
 		{"--ws-audience", nil, oneValue},
 		{"--ws-max-clock-skew-seconds", nil, oneValue},
+		{"--mcp-launch-cwd", nil, oneValue},
+		{"--plugin-mcp-launch-cwd", nil, oneValue},
 	}
 	// turnFlags are those of exec and of its commands.
 	turnFlags = []flagSpec{
@@ -93,6 +95,8 @@ var (
 		{"--output-schema", nil, oneValue},
 		{"--json", []string{"--experimental-json"}, noValue},
 		{"--output-last-message", []string{"-o"}, oneValue},
+		{"--remote-auth-token-env", nil, oneValue},
+		{"--remote", nil, oneValue},
 	}
 	reviewFlags = []flagSpec{
 		{"--uncommitted", nil, noValue},

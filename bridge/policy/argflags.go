@@ -33,6 +33,8 @@ var argRules = map[string]func(c *argsDecider, item argv.Item){
 	"--image":                 dropArg(""+argv.AppServer+" takes no prompt", "remove it"),
 	"--code-mode-host":        dropArg("Codex would run code in a host that the client chose", "remove it; Codex starts its own host"),
 	"--cloud-skills-snapshot": dropArg("Codex would read skills from a file that the client chose", "remove it"),
+	"--mcp-launch-cwd":        dropArg("servers would start in a folder that the client chose", "remove it; a server's cwd in Codex's configuration names its folder"),
+	"--plugin-mcp-launch-cwd": dropArg("servers would start in a folder that the client chose", "remove it; a server's cwd in Codex's configuration names its folder"),
 
 	"--profile":               refuseArg("a profile is a whole configuration", "remove it; set single keys with -c"),
 	"--remote":                refuseArg("it names an app-server without this policy", "remove it"),

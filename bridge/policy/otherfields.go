@@ -83,9 +83,11 @@ func (c *decider) dropInitialItems([]string) {
 // Measured with Codex 0.169: for a thread, Codex loads the configuration again without the thread's
 // overlay, and starts the servers of a project that the user's file trusts, regardless of
 // policy.project_trust.
-func (c *decider) dropServersThread([]string) {
-	if c.p.trust == trustNever && !isUnset(c.params.Get("threadId")) {
-		c.dropField("threadId", ruleTrust, "for a thread, Codex would start the servers of the project's configuration")
+func (c *decider) dropServersThread(fields []string) {
+	for _, field := range fields { // the others say which server of the thread
+		if c.p.trust == trustNever && !isUnset(c.params.Get(field)) {
+			c.dropField(field, ruleTrust, "for a thread, Codex would start the servers of the project's configuration")
+		}
 	}
 }
 

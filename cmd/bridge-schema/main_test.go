@@ -69,7 +69,7 @@ func TestCheckListsDifferences(t *testing.T) {
 			p.Methods[side][name] = codex.MethodShape{}
 		}
 	}
-	delete(p.Methods[methods.ServerRequest], "currentTime/read")
+	delete(p.Methods[methods.ServerRequest], "item/tool/call")
 	p.Methods[methods.ClientRequest]["thread/teleport"] = codex.MethodShape{}
 	p.Features["hooks"], p.Features["teleport"] = "stable false", "stable true"
 	delete(p.Features, "apps")
@@ -81,7 +81,7 @@ func TestCheckListsDifferences(t *testing.T) {
 		"the flags of Codex 1.2.3 can't be read: no script",
 		"Codex has version 1.2.3; methods.Measured is " + methods.Measured,
 		"client request thread/teleport: no row; add one to bridge/methods",
-		"server request currentTime/read: Codex 1.2.3 does not have it; remove the row",
+		"server request item/tool/call: Codex 1.2.3 does not have it; write the last release with it into until",
 		"feature hooks: it is stable false, and stable true in bridge/methods/features.txt",
 		"feature teleport: no row; add one to bridge/methods/features.txt",
 		"feature apps: Codex 1.2.3 does not have it; remove the row",

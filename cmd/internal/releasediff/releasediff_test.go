@@ -249,7 +249,7 @@ func TestPatchApplies(t *testing.T) {
 		},
 		"../argv/commands.txt": {"\napp-server extra | door | | TODO: judge\napp-server generate-internal", "\nzz | door | | TODO: judge\n"},
 		"../argv/flags.go": {
-			"\t\t{\"--ws-max-clock-skew-seconds\", nil, oneValue},\n\t\t{\"--ws-origin\", nil, oneValue},\n\t\t{\"--stderr\", nil, noValue},\n\t}\n",
+			"\t\t{\"--plugin-mcp-launch-cwd\", nil, oneValue},\n\t\t{\"--ws-origin\", nil, oneValue},\n\t\t{\"--stderr\", nil, noValue},\n\t}\n",
 			"\t\t{\"--model\", []string{\"-m\"}, oneValue},\n\t\t{\"--local-provider\", nil, oneValue},\n",
 			"\t\t{\"--no-alt-screen\", nil, noValue},\n\t}\n",
 		},

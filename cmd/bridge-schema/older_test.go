@@ -1,0 +1,47 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge.example/bridge/methods"
+)
+
+// What an older release has, and a newer one lacks, stays; only what both need is required.
+func TestKeepOlder(t *testing.T) {
+	t.Parallel()
+	older := &methods.ShapeTable{
+		Requests: map[string]*methods.Shape{"thread/old": {Kinds: "o"}, "thread/list": {Kinds: "o"}},
+		Answers:  map[string]*methods.Shape{"currentTime/read": {Kinds: "n"}},
+		Definitions: map[string]*methods.Shape{
+			"Mode": {Kinds: "s", Enum: []string{"a", "b"}}, "Gone": {Kinds: "b"},
+			"Params": {Kinds: "o", Members: map[string]*methods.Shape{"mode": {Ref: "Mode"}, "was": {Kinds: "s"}}, Required: []string{"mode", "was"}},
+			"Item":   {Kinds: "o", Tag: "type", Variants: map[string]*methods.Shape{"text": {Kinds: "o"}}},
+			"Name":   {Kinds: "s"},
+		},
+	}
+	now := &methods.ShapeTable{
+		Requests: map[string]*methods.Shape{"thread/list": {Kinds: "oz"}}, Answers: map[string]*methods.Shape{},
+		Definitions: map[string]*methods.Shape{
+			"Mode":   {Kinds: "s", Enum: []string{"b", "c"}},
+			"Params": {Kinds: "o", Members: map[string]*methods.Shape{"mode": {Ref: "Mode", Kinds: "z"}, "is": {Kinds: "n"}}, Required: []string{"mode", "is"}},
+			"Item":   {Kinds: "o", Tag: "type", Variants: map[string]*methods.Shape{"image": {Kinds: "o"}}},
+			"Name":   {Kinds: "s", Enum: []string{"x"}},
+		},
+	}
+	keepOlder(now, older)
+	want := &methods.ShapeTable{
+		Requests: map[string]*methods.Shape{"thread/list": {Kinds: "oz"}},
+		Answers:  map[string]*methods.Shape{"currentTime/read": {Kinds: "n"}},
+		Definitions: map[string]*methods.Shape{
+			"Mode": {Kinds: "s", Enum: []string{"b", "c", "a"}}, "Gone": {Kinds: "b"},
+			"Params": {Kinds: "o", Members: map[string]*methods.Shape{"mode": {Ref: "Mode", Kinds: "z"}, "is": {Kinds: "n"}, "was": {Kinds: "s"}}, Required: []string{"mode"}},
+			"Item":   {Kinds: "o", Tag: "type", Variants: map[string]*methods.Shape{"image": {Kinds: "o"}, "text": {Kinds: "o"}}},
+			"Name":   {Kinds: "s"},
+		},
+	}
+	if diff := cmp.Diff(want, now); diff != "" {
+		t.Error(diff)
+	}
+}
