@@ -1,17 +1,13 @@
 package argv
 
 import (
-	_ "embed"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
-)
 
-// CommandTable is the text of the table of commands, for patches to it.
-//
-//go:embed commands.txt
-var CommandTable string
+	"codex-bridge.example/bridge/methods"
+)
 
 // Verdict is what the bridge does with a command of Codex under enforce; see commands.txt.
 type Verdict string
@@ -41,7 +37,7 @@ type Command struct {
 
 // commandTable has the commands by name.
 var commandTable = sync.OnceValue(func() map[string]*Command {
-	table, err := parseCommands(CommandTable)
+	table, err := parseCommands(methods.CommandTable)
 	if err != nil {
 		panic(err) // a test reads the table
 	}
@@ -50,21 +46,11 @@ var commandTable = sync.OnceValue(func() map[string]*Command {
 
 func parseCommands(text string) (map[string]*Command, error) {
 	table := make(map[string]*Command)
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		cells := strings.Split(line, "|")
-		if len(cells) != 4 {
-			return nil, fmt.Errorf("commands.txt: %q has %d columns", line, len(cells))
-		}
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
-		}
+	err := methods.EachRow("commands.txt", text, 4, func(cells []string) error {
 		names := strings.Split(cells[0], ", ")
 		c := &Command{Name: names[0], Verdict: Verdict(cells[1]), Why: cells[3], aliases: names[1:]}
 		if !slices.Contains(verdicts, c.Verdict) || c.Why == "" {
-			return nil, fmt.Errorf("commands.txt: %q needs a verdict and a reason", line)
+			return errors.New("it needs a verdict and a reason")
 		}
 		for _, word := range strings.Fields(cells[2]) {
 			if word == "WORD" {
@@ -79,11 +65,12 @@ func parseCommands(text string) (map[string]*Command, error) {
 			c.flags = append(c.flags, spec)
 		}
 		if table[c.Name] != nil {
-			return nil, fmt.Errorf("commands.txt: %s has two rows", c.Name)
+			return errors.New("it is the second row of this command")
 		}
 		table[c.Name] = c
-	}
-	return table, nil
+		return nil
+	})
+	return table, err
 }
 
 // LookUp returns the row of a command, or nil if the table has none.

@@ -1,15 +1,15 @@
 package argv
 
 import (
-	_ "embed"
+	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
-)
+	"sync"
 
-// Source is this file, for patches to its tables.
-//
-//go:embed flags.go
-var Source string
+	"codex-bridge.example/bridge/methods"
+)
 
 // flagSpec describes one flag.
 type flagSpec struct {
@@ -26,111 +26,81 @@ const (
 	manyValues       // all arguments up to the next flag (measured: `codex -i x app-server` opens two images)
 )
 
-// Flags of Codex 0.169.0: those of --help, and hidden ones from its completion script and its
-// suggestions for misspelt flags. Flags can't be abbreviated: Codex refuses --conf (measured).
-var (
-	// commonFlags may stand before and after the command.
-	commonFlags = []flagSpec{
-		{"--config", []string{"-c"}, oneValue},
-		{"--enable", nil, oneValue},
-		{"--disable", nil, oneValue},
-	}
-	rootFlags = []flagSpec{
-		{"--remote", nil, oneValue},
-		{"--remote-auth-token-env", nil, oneValue},
-		{"--strict-config", nil, noValue},
-		{"--image", []string{"-i"}, manyValues},
-		{"--model", []string{"-m"}, oneValue},
-		{"--oss", nil, noValue},
-		{"--local-provider", nil, oneValue},
-		{"--profile", []string{"-p"}, oneValue},
-		{"--sandbox", []string{"-s"}, oneValue},
-		{"--approve-for-me", []string{"--not-so-yolo"}, noValue},
-		{"--dangerously-bypass-approvals-and-sandbox", []string{"--yolo"}, noValue},
-		{"--dangerously-bypass-hook-trust", nil, noValue},
-		{"--cd", []string{"-C"}, oneValue},
-		{"--worktree", nil, noValue},
-		{"--add-dir", nil, oneValue},
-		{"--ask-for-approval", []string{"-a"}, oneValue},
-		{"--search", nil, noValue},
-		{"--no-alt-screen", nil, noValue},
-		{"--no-daemon", nil, noValue},
-	}
-	appServerFlags = []flagSpec{
-		{"--strict-config", nil, noValue},
-		{"--startup-sign-out", nil, noValue},
-		{"--print-startup-config", nil, noValue},
-		{"--startup-client-info", nil, oneValue},
-		{"--cloud-skills-snapshot", nil, oneValue},
-		{"--code-mode-host", nil, oneValue},
-		{"--listen", nil, oneValue},
-		{"--stdio", nil, noValue},
-		{"--remote-control", nil, noValue},
-		{"--managed-daemon", nil, noValue},
-		{"--analytics-default-enabled", nil, noValue},
-		{"--ws-auth", nil, oneValue},
-		{"--ws-token-file", nil, oneValue},
-		{"--ws-token-sha256", nil, oneValue},
-		{"--ws-shared-secret-file", nil, oneValue},
-		{"--ws-issuer", nil, oneValue},
-		{"--ws-audience", nil, oneValue},
-		{"--ws-max-clock-skew-seconds", nil, oneValue},
-		{"--mcp-launch-cwd", nil, oneValue},
-		{"--plugin-mcp-launch-cwd", nil, oneValue},
-	}
-	// turnFlags are those of exec and of its commands.
-	turnFlags = []flagSpec{
-		{"--strict-config", nil, noValue},
-		{"--model", []string{"-m"}, oneValue},
-		{"--dangerously-bypass-approvals-and-sandbox", []string{"--yolo"}, noValue},
-		{"--dangerously-bypass-hook-trust", nil, noValue},
-		{"--worktree", nil, noValue},
-		{"--thread-source", nil, oneValue},
-		{"--cyber-access-program", nil, oneValue},
-		{"--skip-git-repo-check", nil, noValue},
-		{"--trust", nil, noValue},
-		{"--ephemeral", nil, noValue},
-		{"--ignore-user-config", nil, noValue},
-		{"--ignore-rules", nil, noValue},
-		{"--output-schema", nil, oneValue},
-		{"--json", []string{"--experimental-json"}, noValue},
-		{"--output-last-message", []string{"-o"}, oneValue},
-		{"--remote-auth-token-env", nil, oneValue},
-		{"--remote", nil, oneValue},
-	}
-	reviewFlags = []flagSpec{
-		{"--uncommitted", nil, noValue},
-		{"--base", nil, oneValue},
-		{"--commit", nil, oneValue},
-		{"--title", nil, oneValue},
-	}
-	oneImage = flagSpec{"--image", []string{"-i"}, oneValue}
-	// execFlags are the flags of exec, "", of its commands, and of the command review.
-	execFlags = map[string][]flagSpec{
-		"": slices.Concat(commonFlags, turnFlags, []flagSpec{
-			{"--image", []string{"-i"}, manyValues},
-			{"--oss", nil, noValue},
-			{"--local-provider", nil, oneValue},
-			{"--profile", []string{"-p"}, oneValue},
-			{"--sandbox", []string{"-s"}, oneValue},
-			{"--approve-for-me", []string{"--not-so-yolo"}, noValue},
-			{"--cd", []string{"-C"}, oneValue},
-			{"--add-dir", nil, oneValue},
-			{"--color", nil, oneValue},
-		}),
-		"resume": slices.Concat(commonFlags, turnFlags, []flagSpec{oneImage, {"--last", nil, noValue}, {"--all", nil, noValue}}),
-		"fork":   slices.Concat(commonFlags, turnFlags, []flagSpec{oneImage}),
-		"review": slices.Concat(commonFlags, turnFlags, reviewFlags),
-	}
-	reviewCommandFlags = slices.Concat(commonFlags, []flagSpec{{"--strict-config", nil, noValue}, {"--trust", nil, noValue}}, reviewFlags)
+// Flag says what the policy does with a flag, as flags.txt does.
+type Flag struct {
+	Rule         string   // the name of the policy's rule; "": there is none
+	Unchecked    []string // the uses in which it needs no check
+	Reason, Hint string   // of the rules drop and refuse
+}
 
-	allRootFlags      = slices.Concat(commonFlags, rootFlags)
-	allAppServerFlags = slices.Concat(commonFlags, appServerFlags)
+// Uses of Codex in which a flag may need no check.
+const (
+	InExec     = "exec"
+	InTerminal = "terminal"
 )
+
+// flagTable has the flags of flags.txt.
+type flagTable struct {
+	of   map[string][]flagSpec // by command, with those of every command
+	rows map[string]*Flag      // by long name
+}
+
+// Keys of flagTable.of that are no commands.
+const (
+	everyCommand = "*"
+	noCommand    = "codex"
+)
+
+// flags parses the table at the first use. A test parses it, too.
+var flags = sync.OnceValue(func() *flagTable {
+	t, err := parseFlags(methods.FlagTable)
+	if err != nil {
+		panic(err)
+	}
+	return t
+})
+
+var arities = map[string]arity{"none": noValue, "one": oneValue, "many": manyValues}
+
+func parseFlags(text string) (*flagTable, error) {
+	t := &flagTable{of: make(map[string][]flagSpec), rows: make(map[string]*Flag)}
+	err := methods.EachRow("flags.txt", text, 9, func(cells []string) error {
+		names := strings.Split(cells[0], ", ")
+		spec := flagSpec{name: names[0], aliases: names[1:]}
+		var ok bool
+		if spec.values, ok = arities[cells[2]]; !ok {
+			return fmt.Errorf("it takes %q values", cells[2])
+		}
+		for command := range strings.SplitSeq(cells[1], ", ") {
+			t.of[command] = append(t.of[command], spec)
+		}
+		row := &Flag{Rule: cells[3], Reason: cells[7], Hint: cells[8]}
+		if cells[4] != "" {
+			row.Unchecked = strings.Split(cells[4], ", ")
+		}
+		if other := t.rows[spec.name]; other != nil && !reflect.DeepEqual(other, row) {
+			return errors.New("another row of the flag has another rule")
+		}
+		t.rows[spec.name] = row
+		return nil
+	})
+	for command := range t.of {
+		if command != everyCommand {
+			t.of[command] = append(t.of[command], t.of[everyCommand]...)
+		}
+	}
+	return t, err
+}
+
+// FindFlag returns the row of a flag by its long name, or nil.
+func FindFlag(name string) *Flag { return flags().rows[name] }
+
+// IsUnchecked reports whether a flag needs no check in a use of Codex.
+func (f *Flag) IsUnchecked(use string) bool { return f != nil && slices.Contains(f.Unchecked, use) }
 
 // Override returns the override of the configuration at args[at], or an item without a name.
 func Override(args []string, at int) Item {
-	if item := parseFlag(commonFlags, args, at); item.State != Unknown {
+	if item := parseFlag(flags().of[everyCommand], args, at); item.State != Unknown {
 		return item
 	}
 	return Item{}

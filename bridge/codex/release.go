@@ -98,6 +98,9 @@ func Tested() (*Release, error) {
 	}
 	r.Features = make(map[string]string, len(features))
 	for _, f := range features {
+		if f.Until != "" {
+			continue
+		}
 		r.Features[f.Name] = f.Stage + " " + f.Default
 	}
 	return r, nil

@@ -109,11 +109,15 @@ func parseRows(methodText, fieldText string) (*table, error) {
 
 // String returns the row as a line of MethodTable, without the line break.
 func (r Row) String() string {
-	text := r.Side.String()
-	for _, cell := range []string{r.Method, string(r.Class), string(r.Verdict), strings.Join(r.Rules, " "), r.Since, r.Until, r.Why} {
-		text += strings.TrimRight(" | "+cell, " ")
+	return joinCells(r.Side.String(), r.Method, string(r.Class), string(r.Verdict), strings.Join(r.Rules, " "), r.Since, r.Until, r.Why)
+}
+
+// joinCells returns a row of a table, as EachRow reads it.
+func joinCells(first string, cells ...string) string {
+	for _, cell := range cells {
+		first += strings.TrimRight(" | "+cell, " ")
 	}
-	return text
+	return first
 }
 
 // Lookup returns the row of a method, or false if there is none. The row's slices must not be

@@ -2,7 +2,6 @@ package methods
 
 import (
 	_ "embed"
-	"strings"
 )
 
 // Schema has the names of Codex Measured, as package codex writes them: methods, types, flags and
@@ -16,20 +15,30 @@ var Schema []byte
 //go:embed features.txt
 var FeatureTable string
 
+// CommandTable is the text of commands.txt, and FlagTable that of flags.txt; see package argv.
+var (
+	//go:embed commands.txt
+	CommandTable string
+	//go:embed flags.txt
+	FlagTable string
+)
+
 // Feature is a row of FeatureTable.
 type Feature struct {
 	Name    string
 	Stage   string
 	Default string // "true" or "false"
 	Control string // what restricts the feature: "pinned", "judged", "user" or "none"
+	Since   string // as in Row
+	Until   string
 	Why     string
 }
 
 // Features parses FeatureTable.
 func Features() ([]Feature, error) {
 	var list []Feature
-	err := EachRow("features.txt", FeatureTable, 5, func(row []string) error {
-		list = append(list, Feature{row[0], row[1], row[2], row[3], row[4]})
+	err := EachRow("features.txt", FeatureTable, 7, func(row []string) error {
+		list = append(list, Feature{row[0], row[1], row[2], row[3], row[4], row[5], row[6]})
 		return nil
 	})
 	return list, err
@@ -37,5 +46,5 @@ func Features() ([]Feature, error) {
 
 // String returns the feature as a row of FeatureTable, without the line break.
 func (f Feature) String() string {
-	return strings.Join([]string{f.Name, f.Stage, f.Default, f.Control, f.Why}, " | ")
+	return joinCells(f.Name, f.Stage, f.Default, f.Control, f.Since, f.Until, f.Why)
 }

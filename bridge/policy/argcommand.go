@@ -141,7 +141,7 @@ func (c *argsDecider) decideRowFlags(row *argv.Command) {
 	for _, item := range c.line.Items {
 		after := item.At > c.line.CommandAt
 		switch {
-		case item.At < c.ownArgs, !after && slices.Contains(terminalFlags, item.Name):
+		case item.At < c.ownArgs, !after && argv.FindFlag(item.Name).IsUnchecked(argv.InTerminal):
 		case !after || isOverride(item.Name):
 			if c.checkUnderstood(item); c.err == nil {
 				c.decideFlag(item)
@@ -190,11 +190,6 @@ func (c *argsDecider) refuseOverrides(args []string) {
 	}
 }
 
-// terminalFlags are those of Codex's terminal interface that need no check: it sends the folder, the
-// images and what a profile says to the app-server, and takes no --add-dir and --worktree with
-// --remote (measured with Codex 0.169).
-var terminalFlags = []string{"--cd", "--image", "--profile", "--add-dir", "--worktree"}
-
 // decideInteractive checks Codex's terminal interface, which the bridge connects to an app-server
 // under this policy (see argv.Line.WithRemote). A single word is a prompt in Codex 0.169. Another
 // version may read it as a command, as mcp-server was, so the bridge writes -- before it.
@@ -202,7 +197,7 @@ func (c *argsDecider) decideInteractive() {
 	for _, item := range c.line.Items {
 		switch {
 		case item.At < c.ownArgs:
-		case item.Name != "" && !slices.Contains(terminalFlags, item.Name):
+		case item.Name != "" && !argv.FindFlag(item.Name).IsUnchecked(argv.InTerminal):
 			if c.checkUnderstood(item); c.err == nil {
 				c.decideFlag(item)
 			}
@@ -221,18 +216,11 @@ func (c *argsDecider) decideInteractive() {
 	}
 }
 
-// execFlags are those of exec and review that need no check: the bridge handles them, or makes them
-// fields of requests that the policy checks.
-var execFlags = []string{
-	"--add-dir", "--all", "--approve-for-me", "--base", "--cd", "--color", "--commit", "--cyber-access-program", "--ephemeral", "--image", "--json", "--last", "--model",
-	"--output-last-message", "--output-schema", "--skip-git-repo-check", "--thread-source", "--title", "--uncommitted",
-}
-
 // decideExec checks exec and review, which the bridge runs as a client of an app-server under this
 // policy.
 func (c *argsDecider) decideExec() {
 	for i, item := range c.line.Items {
-		if item.At < c.ownArgs || item.Name == "" || item.State == argv.Valid && slices.Contains(execFlags, item.Name) {
+		if item.At < c.ownArgs || item.Name == "" || item.State == argv.Valid && argv.FindFlag(item.Name).IsUnchecked(argv.InExec) {
 			continue
 		}
 		if c.checkUnderstood(item); c.err != nil {

@@ -140,7 +140,7 @@ func TestCommandsHaveRows(t *testing.T) {
 	names := codex.CommandNames(script)
 	for _, name := range names {
 		if argv.LookUp(strings.Fields(name)...) == nil {
-			t.Errorf("bridge/argv/commands.txt has no row of codex %s: judge what it can do", name)
+			t.Errorf("bridge/methods/commands.txt has no row of codex %s: judge what it can do", name)
 		}
 	}
 	inHelp := regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) `)

@@ -31,6 +31,9 @@ func TestFeaturesHaveRows(t *testing.T) {
 	}
 	rows, kept := map[string]string{}, []string(nil)
 	for _, f := range features {
+		if f.Until != "" {
+			continue
+		}
 		rows[f.Name] = f.Stage + " " + f.Default
 		if f.Control == "pinned" {
 			kept = append(kept, f.Name)

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/methods"
 )
@@ -33,8 +31,8 @@ func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
 	}
 	files[schemaFile] = [2]string{string(methods.Schema), string(next)}
 	files[featuresFile] = [2]string{methods.FeatureTable, p.patchFeatures(changes)}
-	files[commandsFile] = [2]string{argv.CommandTable, patchCommands(changes)}
-	files[argvFile] = [2]string{argv.Source, patchFlags(changes)}
+	files[commandsFile] = [2]string{methods.CommandTable, patchCommands(changes)}
+	files[flagsFile] = [2]string{methods.FlagTable, p.patchFlags(changes)}
 	table, err := p.patchMethods(changes)
 	if err != nil {
 		return nil, err
@@ -61,7 +59,8 @@ func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// patchFeatures returns the table of features with the changes. Its rows are sorted by name.
+// patchFeatures returns the table of features with the changes. Its rows are sorted by name. One that is gone stays, for
+// the supported releases that have it.
 func (p *proposer) patchFeatures(changes []Change) string {
 	lines := strings.SplitAfter(methods.FeatureTable, "\n")
 	for _, c := range changes {
@@ -71,9 +70,12 @@ func (p *proposer) patchFeatures(changes []Change) string {
 		at := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "#") && (line == "" || line >= c.Name+" ") })
 		switch row := p.features[c.Name]; {
 		case c.Is == "":
-			lines = slices.Delete(lines, at, at+1)
+			row.Until = p.tested.Version
+			lines[at] = row.String() + "\n"
 		case c.Was == "":
-			lines = slices.Insert(lines, at, p.proposedFeature(c.Name, c.Is).String()+"\n")
+			row := p.proposedFeature(c.Name, c.Is)
+			row.Since = p.other.Version
+			lines = slices.Insert(lines, at, row.String()+"\n")
 		default:
 			now := p.proposedFeature(c.Name, c.Is)
 			row.Stage, row.Default = now.Stage, now.Default
@@ -86,7 +88,7 @@ func (p *proposer) patchFeatures(changes []Change) string {
 // patchCommands returns the table of commands with rows for new commands. Rows of commands that are gone stay, for
 // the supported releases that have them.
 func patchCommands(changes []Change) string {
-	lines := strings.SplitAfter(argv.CommandTable, "\n")
+	lines := strings.SplitAfter(methods.CommandTable, "\n")
 	for _, c := range changes {
 		if c.Change != isNew+" "+string(Command) {
 			continue
@@ -103,35 +105,57 @@ func patchCommands(changes []Change) string {
 	return strings.Join(lines, "")
 }
 
-// flagTables has the first line of the table with the flags of each command. Those of the commands of
-// exec come from exec.
-var flagTables = map[string]string{
-	"codex": "\trootFlags = []flagSpec{\n", "codex app-server": "\tappServerFlags = []flagSpec{\n", "codex exec": "\tturnFlags = []flagSpec{\n",
-}
-
-// patchFlags returns the tables of flags with the changes to long flags. A short one is an alias,
-// and Codex does not say of which.
-func patchFlags(changes []Change) string {
-	text := argv.Source
+// patchFlags returns the table of flags with the changes to long flags: a short one is an alias, and Codex does not say
+// of which. A new flag has no rule, so the policy refuses it. One that is gone stays, for the supported releases that
+// have it.
+func (p *proposer) patchFlags(changes []Change) string {
+	lines := strings.SplitAfter(methods.FlagTable, "\n")
 	for _, c := range changes {
-		first := flagTables[c.Command]
-		before, table, ok := strings.Cut(text, first)
-		if c.Kind != Flag || first == "" || !ok || !strings.HasPrefix(c.Name, "--") {
+		if c.Kind != Flag || !strings.HasPrefix(c.Name, "--") {
 			continue
 		}
-		table, after, _ := strings.Cut(table, "\n\t}\n")
-		name, values := strings.TrimSuffix(c.Name, "="), "noValue"
+		name, values := strings.TrimSuffix(c.Name, "="), "none"
 		if name != c.Name {
-			values = "oneValue"
+			values = "one"
 		}
-		if c.Change == isNew+" "+string(Flag) {
-			table += fmt.Sprintf("\n\t\t{%q, nil, %s},", name, values)
-		} else {
-			table = regexp.MustCompile(`(?m)^\t\t\{"`+regexp.QuoteMeta(name)+`",.*\},\n?`).ReplaceAllString(table, "")
+		command := strings.TrimPrefix(c.Command, "codex ")
+		at, last := -1, -1 // the row of the flag, and the last row of the command
+		for i, line := range lines {
+			cells := strings.Split(line, " | ")
+			if strings.HasPrefix(line, "#") || len(cells) < 3 {
+				continue
+			}
+			if flag, _, _ := strings.Cut(cells[0], ", "); flag == name && (c.Change != isNew+" "+string(Flag) || cells[2] == values) {
+				at = i
+			}
+			if slices.Contains(strings.Split(cells[1], ", "), command) {
+				last = i
+			}
 		}
-		text = before + flagTables[c.Command] + strings.TrimSuffix(table, "\n") + "\n\t}\n" + after
+		switch {
+		case last < 0: // the bridge does not check the flags of this command
+		case c.Change != isNew+" "+string(Flag):
+			lines[at] = p.endFlag(lines[at], name)
+		case at >= 0:
+			cells := strings.SplitN(lines[at], " | ", 3)
+			lines[at] = strings.Join([]string{cells[0], cells[1] + ", " + command, cells[2]}, " | ")
+		default:
+			lines = slices.Insert(lines, last+1, fmt.Sprintf("%s | %s | %s | | | %s | | |\n", name, command, values, p.other.Version))
+		}
 	}
-	return text
+	return strings.Join(lines, "")
+}
+
+// endFlag returns the row of a flag with the last release that has it, if no command of the other release has it.
+func (p *proposer) endFlag(line, name string) string {
+	for _, flags := range p.other.Flags {
+		if slices.Contains(flags, name) || slices.Contains(flags, name+"=") {
+			return line
+		}
+	}
+	cells := strings.Split(line, "|")
+	cells[6] = " " + p.tested.Version + " "
+	return strings.Join(cells, "|")
 }
 
 // patchMethods returns the table of methods with a row after the most similar one for each new method. A request is

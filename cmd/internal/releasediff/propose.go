@@ -23,9 +23,8 @@ const (
 	valuesFile   = "bridge/setting/values.go"
 	needsFile    = "bridge/setting/requirements.go"
 	eventsFile   = "relay/hook/event.go"
-	commandsFile = "bridge/argv/commands.txt"
-	argvFile     = "bridge/argv/flags.go"
-	flagsFile    = argvFile + ", bridge/policy/argflags.go"
+	commandsFile = "bridge/methods/commands.txt"
+	flagsFile    = "bridge/methods/flags.txt"
 	keysFile     = "bridge/policy/override.go, bridge/policy/overlaykeys.go"
 )
 
