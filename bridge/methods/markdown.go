@@ -17,7 +17,7 @@ func Classes() []Class { return append([]Class(nil), classOrder...) }
 
 const methodsIntro = `# Methods
 
-Every method in the protocol of Codex %s, and what the bridge does with it under ` + "`mode = \"enforce\"`" + `. To print the table for your
+Every method in the protocol of the supported releases of Codex, up to %s, and what the bridge does with it under ` + "`mode = \"enforce\"`" + `. To print the table for your
 configuration, with a reason for each method, run ` + "`codex-bridge methods`" + `. ` + "`make schema`" + ` writes this page from the table in the program.
 
 verdict | the bridge

@@ -37,6 +37,8 @@ type methodRow struct {
 	BuiltIn methods.Verdict `json:"builtIn,omitempty"` // if the configuration differs
 	Fields  []string        `json:"fields"`
 	Why     string          `json:"why"`
+	Since   string          `json:"since,omitempty"` // the first release of Codex with it; empty: all supported ones have it
+	Until   string          `json:"until,omitempty"` // the last one
 	Origin  string          `json:"origin,omitempty"` // of the override
 }
 
@@ -84,7 +86,7 @@ func printHeader(w *printer, cfg *config.Config) {
 	default:
 		w.line("policy.mode is enforce: these verdicts hold")
 	}
-	w.line("the names are those of codex %s; what a client sends under another name %s", methods.Measured, unknownMethods(cfg))
+	w.line("the names are those of codex %s to %s; what a client sends under another name %s", config.Default().Codex.MinVersion, methods.Measured, unknownMethods(cfg))
 	w.line("the bridge answers its own methods, bridge/…, to a client that offers capabilities.bridge, unless policy.methods denies them")
 }
 
@@ -101,8 +103,14 @@ func unknownMethods(cfg *config.Config) string {
 	return "is refused (policy.unknown_methods)"
 }
 
-// note returns the reason, and the override if there is one.
+// note returns the reason, the releases of Codex that have the method, and the override if there is one.
 func (r methodRow) note() string {
+	if r.Since != "" {
+		r.Why += ", since codex " + r.Since
+	}
+	if r.Until != "" {
+		r.Why += ", until codex " + r.Until
+	}
 	switch {
 	case r.Origin == "" && r.BuiltIn == "":
 		return r.Why
@@ -122,7 +130,7 @@ func methodRows(cfg *config.Config) []methodRow {
 	overrides := cfg.Policy.Methods
 	var rows []methodRow
 	for row := range methods.Rows() {
-		r := methodRow{Side: row.Side, Method: row.Method, Class: row.Class, Verdict: row.Verdict, Fields: row.Fields, Why: row.Why}
+		r := methodRow{Side: row.Side, Method: row.Method, Class: row.Class, Verdict: row.Verdict, Fields: row.Fields, Why: row.Why, Since: row.Since, Until: row.Until}
 		if override, ok := overrides[row.Method]; ok {
 			r.Verdict, r.Origin = row.Override(override), overrideOrigin(cfg, row.Method)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/cmd/internal/scripted"
@@ -77,7 +78,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			if err != nil {
 				return err
 			}
-			env.Vars = append(env.Vars, "DOCS="+docs)
+			env.Vars = append(env.Vars, "DOCS="+docs, "TESTED="+methods.Measured)
 			for _, name := range []string{"CODEX_BRIDGE_CODEX", "CODEX_BRIDGE_CONFIG", "CODEX_BRIDGE_STATE", "CODEX_BRIDGE_LOG"} {
 				env.Vars = append(env.Vars, name+"=")
 			}
