@@ -8,7 +8,7 @@ import (
 	"codex-bridge.example/bridge/methods"
 )
 
-// What an older release has, and a newer one lacks, stays; only what both need is required.
+// The shapes of an older release stay, also those that a newer one lacks. Only a member that both need is required.
 func TestKeepOlder(t *testing.T) {
 	t.Parallel()
 	older := &methods.ShapeTable{
