@@ -133,7 +133,7 @@ func (p *proposer) patchFlags(changes []Change) string {
 			}
 		}
 		switch {
-		case last < 0: // the bridge does not check the flags of this command
+		case last < 0, at < 0 && c.Change != isNew+" "+string(Flag): // the bridge does not check it
 		case c.Change != isNew+" "+string(Flag):
 			lines[at] = p.endFlag(lines[at], name)
 		case at >= 0:
