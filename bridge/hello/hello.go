@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/methods"
@@ -144,13 +145,13 @@ func (h *Hello) initialize(_ context.Context, msg *bridge.ClientMessage) *rpc.Er
 	return nil
 }
 
-// warnVersion logs a warning if Codex has another version than the tested one. The guard refuses a Codex
-// whose version is unknown or too old.
+// warnVersion logs a warning if Codex is newer than the tested one. The guard refuses a Codex whose version is unknown
+// or too old.
 func (h *Hello) warnVersion() {
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
-	if version, err := h.codex(ctx); err == nil && version != methods.Measured {
-		h.log.Warn("this codex is not the version that the method table was made for; its other methods are unknown, see codex-bridge doctor",
+	if version, err := h.codex(ctx); err == nil && codex.CompareVersions(version, methods.Measured) > 0 {
+		h.log.Warn("this codex is newer than the method table; its new methods are unknown, see codex-bridge doctor",
 			"codex", version, "measured", methods.Measured)
 	}
 }

@@ -15,12 +15,15 @@ var Schema []byte
 //go:embed features.txt
 var FeatureTable string
 
-// CommandTable is the text of commands.txt, and FlagTable that of flags.txt; see package argv.
+// CommandTable is the text of commands.txt, FlagTable that of flags.txt, for package argv, and KeyTable that of
+// keys.txt, for package policy.
 var (
 	//go:embed commands.txt
 	CommandTable string
 	//go:embed flags.txt
 	FlagTable string
+	//go:embed keys.txt
+	KeyTable string
 )
 
 // Feature is a row of FeatureTable.

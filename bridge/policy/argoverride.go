@@ -32,7 +32,7 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 	value, ok := parseOverrideValue(text)
 	if !ok {
 		if row := findLoss(strings.Split(key, "."), ""); row != nil {
-			c.refuse(c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently, and "+row.lossText(), "write it as TOML, a text in quotes")
+			c.refuse(c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently, and "+row.loss, "write it as TOML, a text in quotes")
 			return
 		}
 		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")

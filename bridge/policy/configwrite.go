@@ -19,35 +19,10 @@ type configKey struct {
 	allowed func(c *decider, names []string, v rpc.Value) (rule, reason string)
 }
 
-// configKeys are the keys that clients may write. null removes a key. All others are refused: they
-// name programs, servers, providers, permissions and files.
-//
-// tui.keymap is not one of them: it could exchange the keys that answer an approval.
-var configKeys = []configKey{
-	{[]string{"model"}, (*decider).refusesModelKey},
-	{[]string{"review_model"}, (*decider).refusesModelKey},
-	{[]string{"model_reasoning_effort"}, (*decider).refusesEffortKey},
-	{[]string{"plan_mode_reasoning_effort"}, (*decider).refusesEffortKey},
-	{[]string{"model_reasoning_summary"}, nil},
-	{[]string{"model_verbosity"}, nil},
-	{[]string{"personality"}, nil},
-	{[]string{"service_tier"}, nil},
-	{[]string{"projects", "*", "trust_level"}, (*decider).refusesTrustKey},
-	{[]string{"notice", "**"}, nil},
-	{[]string{"tui", "alternate_screen"}, nil},
-	{[]string{"tui", "animations"}, nil},
-	{[]string{"tui", "model_availability_nux", "**"}, nil},
-	{[]string{"tui", "notification_condition"}, nil},
-	{[]string{"tui", "notification_method"}, nil},
-	{[]string{"tui", "notifications"}, nil},
-	{[]string{"tui", "pet"}, nil},
-	{[]string{"tui", "raw_output_mode"}, nil},
-	{[]string{"tui", "session_picker_view"}, nil},
-	{[]string{"tui", "show_tooltips"}, nil},
-	{[]string{"tui", "status_line"}, nil},
-	{[]string{"tui", "status_line_use_colors"}, nil},
-	{[]string{"tui", "terminal_title"}, nil},
-	{[]string{"tui", "theme"}, nil},
+// writeRules has the rules that the table of keys in package methods names for writing. nil: any client may write the
+// key.
+var writeRules = map[string]func(c *decider, names []string, v rpc.Value) (rule, reason string){
+	"any": nil, "model": (*decider).refusesModelKey, "effort": (*decider).refusesEffortKey, "trust": (*decider).refusesTrustKey,
 }
 
 // keyPathName is one name of a key path: a bare one, or one in quotes, in which only backslashes
@@ -133,7 +108,7 @@ func (c *decider) decideConfigEdits([]string) {
 func (c *decider) decideConfigEdit(at string, edit rpc.Value) {
 	path, _ := edit.Get("keyPath").Text()
 	names, ok := parseKeyPath(path)
-	i := slices.IndexFunc(configKeys, func(k configKey) bool { return k.matches(names) })
+	i := slices.IndexFunc(keys().writable, func(k configKey) bool { return k.matches(names) })
 	if !ok || i < 0 {
 		c.refuse(rpc.CodeRefused, at+".keyPath", ruleMethods, formatValue(edit.Get("keyPath"))+" is not one of the keys that clients may write",
 			"change Codex's config.toml in an editor, or use a setting of the thread")
@@ -144,7 +119,7 @@ func (c *decider) decideConfigEdit(at string, edit rpc.Value) {
 		c.refuse(rpc.CodeRefused, at+".value", ruleMethods, "the value of "+path+" is "+formatValue(value), "send null, a text, whole number or boolean, or a list of texts, of at most 64 KiB")
 		return
 	}
-	if allowed := configKeys[i].allowed; allowed != nil {
+	if allowed := keys().writable[i].allowed; allowed != nil {
 		if rule, reason := allowed(c, names, value); rule != "" {
 			c.refuse(rpc.CodeRefused, at+".value", rule, reason, "choose a value that the policy allows, or change Codex's config.toml in an editor")
 		}

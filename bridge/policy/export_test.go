@@ -31,7 +31,7 @@ type OverrideRow struct {
 
 // Overrides has the table of overrides.
 var Overrides = func() (rows []OverrideRow) {
-	for _, row := range overrides {
+	for _, row := range keys().overrides {
 		removable := row.removable
 		switch row.narrowest {
 		case "true":
@@ -44,7 +44,7 @@ var Overrides = func() (rows []OverrideRow) {
 			removable = []string{`"x"`, `["x"]`, "1", "true"}
 		}
 		never := forbiddenReason(strings.Split(row.key, "."), true) != ""
-		rows = append(rows, OverrideRow{row.key, row.narrowest, row.lossText(), removable, never, optional})
+		rows = append(rows, OverrideRow{row.key, row.narrowest, row.loss, removable, never, optional})
 	}
 	return rows
 }()

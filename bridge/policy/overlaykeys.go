@@ -11,33 +11,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// forbiddenKeys are keys that an overlay must not have, regardless of policy.config_keys. Each
-// would override a checked field or disable hooks. A key includes all keys below it.
-var forbiddenKeys = []struct {
-	path   []string // after foldName
-	reason string
-}{
-	{[]string{"approvalpolicy"}, "use the field approvalPolicy"},
-	{[]string{"sandboxmode"}, "use the field sandbox"},
-	{[]string{"sandboxworkspacewrite"}, "policy.network and policy.writable_roots set these values"},
-	{[]string{"defaultpermissions"}, "use the field permissions"},
-	{[]string{"permissions"}, "a client's profile could allow anything"},
-	{[]string{"approvalsreviewer"}, "use the field approvalsReviewer"},
-	{[]string{"projects"}, "a client may not trust a folder, which would load the folder's configuration"},
-	{[]string{"bypasshooktrust"}, "Codex would run untrusted hooks"},
-	{[]string{"hooks"}, "hooks check the thread, and a client may not change them"},
-	{[]string{"features", "hooks"}, "it disables hooks"},
-	// Measured with Codex 0.169: it still reads the old names, with a notice.
-	{[]string{"features", "codexhooks"}, "it is the old name of features.hooks and disables hooks"},
-	{[]string{"features", "pluginhooks"}, "it disables the hooks of plugins"},
-	// Measured with Codex 0.169: a disabled plugin's hooks do not run.
-	{[]string{"plugins"}, "it disables plugins and their hooks, or adds one"},
-	{[]string{"features", "plugins"}, "it disables plugins and their hooks"},
-	{[]string{"sqlitehome"}, "it moves Codex's own state to a folder that the bridge does not protect"},
-	{[]string{"profile"}, "a profile is a whole configuration"},
-	{[]string{"profiles"}, "a profile is a whole configuration"},
-}
-
 // forbiddenReason returns why the key at path never passes; "" if it may. A key above a forbidden
 // one is forbidden only as a leaf, which would replace the whole table.
 func forbiddenReason(path []string, leaf bool) string {
@@ -47,7 +20,7 @@ func forbiddenReason(path []string, leaf bool) string {
 			folded = append(folded, s)
 		}
 	}
-	for _, n := range forbiddenKeys {
+	for _, n := range keys().never {
 		k := min(len(n.path), len(folded))
 		if k == 0 || !slices.Equal(n.path[:k], folded[:k]) {
 			continue
@@ -66,7 +39,7 @@ func (c *decider) refuseForbiddenLoss(path []string, m rpc.Value, advice string)
 		return false
 	}
 	c.lost = true
-	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), ruleKeys, "the policy never allows it, and "+row.lossText(), "remove it: "+advice)
+	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), ruleKeys, "the policy never allows it, and "+row.loss, "remove it: "+advice)
 	return true
 }
 

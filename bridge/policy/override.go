@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -41,9 +40,6 @@ func (o *override) isRemovable(value string) bool {
 	return slices.Contains(o.removable, value) || slices.Contains(o.removable, anyValue) || o.narrowest == "false" && value == "true" || o.narrowest == "true" && value == "false"
 }
 
-// lossText says what happens without the override.
-func (o *override) lossText() string { return cmp.Or(o.loss, lostLimit) }
-
 // keyToAllow returns the key that policy.config_keys needs for an override of a lost key.
 func (o *override) keyToAllow(path []string) string {
 	at := strings.Count(o.key, ".") + 1
@@ -61,7 +57,7 @@ func (c *decider) refuseLoss(path []string, m rpc.Value) bool {
 		return false
 	}
 	c.lost = true
-	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), ruleKeys, notAllowedKey+", and "+row.lossText(), "add "+argText(row.keyToAllow(path))+" to "+ruleKeys+", or remove it")
+	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), ruleKeys, notAllowedKey+", and "+row.loss, "add "+argText(row.keyToAllow(path))+" to "+ruleKeys+", or remove it")
 	return true
 }
 
@@ -216,7 +212,7 @@ func (c *decider) narrowsBelow(object rpc.Value, key string, m rpc.Value, path [
 func (c *decider) addDotted(names []string) {
 	for _, name := range names {
 		raw := featureOff
-		if row := overridesByKey[name]; row != nil {
+		if row := keys().byKey[name]; row != nil {
 			raw = []byte(row.narrowest)
 		}
 		if !slices.ContainsFunc(c.dotted, func(w requiredKey) bool { return w.key == name }) {
@@ -250,7 +246,7 @@ func (p *Policy) ReplacedOverride(key string, value, by json.RawMessage) (keep b
 		return true, ""
 	}
 	if row := findLoss(strings.Split(key, "."), string(value)); row != nil {
-		return false, row.lossText()
+		return false, row.loss
 	}
 	return false, ""
 }

@@ -25,7 +25,7 @@ const (
 	eventsFile   = "relay/hook/event.go"
 	commandsFile = "bridge/methods/commands.txt"
 	flagsFile    = "bridge/methods/flags.txt"
-	keysFile     = "bridge/policy/override.go, bridge/policy/overlaykeys.go"
+	keysFile     = "bridge/methods/keys.txt"
 )
 
 // judgedEnums has the file that decides about the values of a type. Values of other types pass
