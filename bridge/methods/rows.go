@@ -42,19 +42,20 @@ var allRows = sync.OnceValue(func() *table {
 })
 
 // EachRow calls f with the cells of each row of a table: the text between bars, without the space around it. A line
-// that begins with # is a comment. The errors name the file.
+// that begins with # is a comment. f must not keep the slice. The errors name the file.
 func EachRow(file, text string, columns int, f func(cells []string) error) error {
+	cells := make([]string, 0, columns)
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' || file == methodsFile && strings.HasPrefix(line, releasePrefix) {
 			continue
 		}
-		cells := strings.Split(line, "|")
+		cells = cells[:0]
+		for cell := range strings.SplitSeq(line, "|") {
+			cells = append(cells, strings.TrimSpace(cell))
+		}
 		if len(cells) != columns {
 			return fmt.Errorf("%s: %q has %d columns, and not %d", file, line, len(cells), columns)
-		}
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
 		}
 		if err := f(cells); err != nil {
 			return fmt.Errorf("%s: %q: %w", file, line, err)
@@ -78,7 +79,7 @@ func parseRows(methodText, fieldText string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := new(table)
+	t := &table{rows: make([]Row, 0, strings.Count(methodText, "\n"))}
 	err = EachRow(methodsFile, methodText, 8, func(cells []string) error {
 		row := Row{
 			Method: cells[1], Class: Class(cells[2]), Verdict: Verdict(cells[3]), Rules: strings.Fields(cells[4]),
