@@ -49,7 +49,7 @@ type Program struct {
 	version string
 	err     error
 
-	metMinimum atomic.Pointer[string] // the minimum of the last successful RequireVersion
+	met atomic.Pointer[Range] // that of the last successful RequireVersion
 }
 
 // NewProgram returns a Program, and starts nothing. c.Args go before --version.
@@ -132,19 +132,19 @@ func (p *Program) Version(ctx context.Context) (string, error) {
 	}
 }
 
-// RequireVersion returns an error if the program's version is lower than minimum or unknown.
-func (p *Program) RequireVersion(ctx context.Context, minimum string) error {
-	if met := p.metMinimum.Load(); met != nil && *met == minimum {
+// RequireVersion returns an error if the program's version is not in the range or unknown.
+func (p *Program) RequireVersion(ctx context.Context, r Range) error {
+	if met := p.met.Load(); met != nil && *met == r {
 		return nil
 	}
 	version, err := p.Version(ctx)
 	if err != nil {
-		return fmt.Errorf("the version of codex is unknown, and %s or later is needed: %w; run that command by hand, or name another codex with %s or codex.command", minimum, err, Env)
+		return fmt.Errorf("the version of codex is unknown, and %s is needed: %w; run that command by hand, or name another codex with %s or codex.command", r, err, Env)
 	}
-	if err := CheckVersion(version, minimum); err != nil {
+	if err := r.Check(version); err != nil {
 		return err
 	}
-	p.metMinimum.Store(&minimum)
+	p.met.Store(&r)
 	return nil
 }
 
@@ -219,4 +219,40 @@ func CheckVersion(version, minimum string) error {
 		return fmt.Errorf("codex is %s; %s or later is needed: update it", version, minimum)
 	}
 	return nil
+}
+
+// Range is a range of versions of Codex, with its ends.
+type Range struct {
+	Min, Max string // "" means no limit
+	// MaxPlace is the file and line that sets Max.
+	MaxPlace string
+}
+
+// String returns the range in words.
+func (r Range) String() string {
+	switch {
+	case r.Max == "":
+		return r.Min + " or later"
+	case r.Min == "":
+		return r.Max + " or earlier"
+	case r.Min == r.Max:
+		return r.Min
+	}
+	return r.Min + " to " + r.Max
+}
+
+// Check returns an error for the user if version is not in the range.
+func (r Range) Check(version string) error {
+	switch {
+	case r.Max != "" && CompareVersions(r.Max, r.Min) < 0:
+		return fmt.Errorf("no codex is from %s (codex.min_version) to %s (codex.max_version, %s): change one of them", r.Min, r.Max, r.MaxPlace)
+	case r.IsNewer(version):
+		return fmt.Errorf("codex is %s; codex.max_version allows no later one than %s (%s): install %s, or raise codex.max_version", version, r.Max, r.MaxPlace, r)
+	}
+	return CheckVersion(version, r.Min)
+}
+
+// IsNewer reports whether version is above the range.
+func (r Range) IsNewer(version string) bool {
+	return r.Max != "" && CompareVersions(version, r.Max) > 0
 }

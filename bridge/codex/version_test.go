@@ -60,7 +60,7 @@ func TestProgramVersion(t *testing.T) {
 			if text, err := os.ReadFile(calls); err != nil || len(text) != 1 {
 				t.Errorf("it was run %d times (%v)", len(text), err)
 			}
-			err := p.RequireVersion(t.Context(), "0.150.1")
+			err := p.RequireVersion(t.Context(), codex.Range{Min: "0.150.1"})
 			if (err == nil) != (c.version == "0.150.1") {
 				t.Errorf("AtLeast: %v", err)
 			}
@@ -113,6 +113,31 @@ func TestPreReleasesOfOneVersionAreEqual(t *testing.T) {
 	}
 	if err := codex.CheckVersion("0.169.0-alpha.10", "0.169.0-alpha.2"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestRange(t *testing.T) {
+	limited := codex.Range{Min: "0.166.0", Max: "0.169.0", MaxPlace: "managed file:4"}
+	for _, c := range []struct {
+		r             codex.Range
+		version, want string
+	}{
+		{codex.Range{Min: "0.166.0"}, "9.9.9", ""},
+		{limited, "0.166.0", ""},
+		{limited, "0.169.0", ""},
+		{limited, "0.169.0-alpha.3", ""},
+		{limited, "0.170.0-alpha.1", "codex is 0.170.0-alpha.1; codex.max_version allows no later one than 0.169.0 (managed file:4): install 0.166.0 to 0.169.0, or raise codex.max_version"},
+		{limited, "0.165.0", "codex is 0.165.0; 0.166.0 or later is needed: update it"},
+		{codex.Range{Max: "0.169.0", MaxPlace: "x"}, "0.171.0", "codex is 0.171.0; codex.max_version allows no later one than 0.169.0 (x): install 0.169.0 or earlier, or raise codex.max_version"},
+		{codex.Range{Min: "0.170.0", Max: "0.169.0", MaxPlace: "x"}, "0.169.0", "no codex is from 0.170.0 (codex.min_version) to 0.169.0 (codex.max_version, x): change one of them"},
+	} {
+		got := ""
+		if err := c.r.Check(c.version); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%v with %s: %q, want %q", c.r, c.version, got, c.want)
+		}
 	}
 }
 

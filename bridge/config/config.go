@@ -69,6 +69,7 @@ type Codex struct {
 	Env           map[string]string `toml:"env"`        // variables to add to Codex's environment
 	EnvRemove     []string          `toml:"env_remove"` // variables to remove from it
 	MinVersion    string            `toml:"min_version"`
+	MaxVersion    string            `toml:"max_version"`    // "" means no limit
 	ShutdownGrace Duration          `toml:"shutdown_grace"` // from end of input to SIGTERM, and from there to SIGKILL
 	MaxMessage    Size              `toml:"max_message"`    // maximum length of a message in memory
 }

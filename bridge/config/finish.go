@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"codex-bridge.example/bridge/codex"
 )
 
 // maxProtected is the maximum number of protected paths that workspace files add, since the bridge compares
@@ -41,6 +43,7 @@ func (m *merger) finish() {
 	if c.Codex.MinVersion == "" {
 		c.Codex.MinVersion = Default().Codex.MinVersion
 	}
+	m.checkVersions()
 	m.checkTimeouts()
 	m.checkSource()
 	if n := len(c.Policy.ProtectedPaths) - m.protected; m.alone != nil && n > maxProtected {
@@ -49,6 +52,46 @@ func (m *merger) finish() {
 	m.checkAgents()
 	m.checkDefaultAgent()
 	m.checkFleet()
+}
+
+// OldestCodex returns the oldest Codex with which a policy is enforced. A lower codex.min_version does not
+// count.
+//
+// Measured: before 0.166.0 hooks/list takes no thread, so it does not show whether the bridge's hooks
+// are in force. The hook of a shell command also has the folder of the thread instead of the one in
+// which the command runs.
+func (c *Config) OldestCodex() string {
+	oldest := Default().Codex.MinVersion
+	if codex.CompareVersions(c.Codex.MinVersion, oldest) < 0 {
+		return oldest
+	}
+	return c.Codex.MinVersion
+}
+
+// checkVersions refuses a range of versions of Codex that has none. If two files set its ends, both hold.
+func (m *merger) checkVersions() {
+	const key, other = "codex.max_version", "codex.min_version"
+	c := m.cfg
+	oldest := c.Codex.MinVersion
+	if c.Policy.Mode == Enforce {
+		oldest = c.OldestCodex()
+	}
+	if c.Codex.MaxVersion == "" || codex.CompareVersions(c.Codex.MaxVersion, oldest) >= 0 {
+		return
+	}
+	newest, lowest := c.origins[key], c.origins[other]
+	message := fmt.Sprintf("%q is lower than %s, the oldest Codex that the bridge accepts", c.Codex.MaxVersion, oldest)
+	switch {
+	case !m.isSet(other) && c.Policy.Mode != Enforce: // a warning about Codex, if it is newer
+	case !m.isSet(other), newest.File == lowest.File, codex.CompareVersions(oldest, c.Codex.MinVersion) > 0:
+		m.failKeys(key, "", message, "raise it, or leave it out")
+	default:
+		if lowest.Layer > newest.Layer {
+			m.warn(lowest, other, newError(fmt.Sprintf("%q is above codex.max_version %q of %s: no Codex is in both limits", oldest, c.Codex.MaxVersion, m.holder(key)), "lower it"))
+			return
+		}
+		m.warn(newest, key, newError(message+" by "+m.holder(other)+": no Codex is in both limits", "raise it"))
+	}
 }
 
 // checkFleet refuses a fleet log for decisions that are in one PostgreSQL anyway. Of two files the earlier

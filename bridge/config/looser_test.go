@@ -11,6 +11,7 @@ import (
 func TestLooserKeys(t *testing.T) {
 	base := func() *config.Config {
 		c := config.Default()
+		c.Codex.MaxVersion = "0.171.0"
 		p := &c.Policy
 		p.Mode, p.Approval, p.Sandbox, p.Escalation = config.Enforce, []string{"untrusted", "on-request"}, "workspace-write", "deny"
 		p.WritableRoots, p.ProtectedPaths, p.Models = []string{"${workspace}"}, []string{".git", ".codex"}, []string{"gpt-5*"}
@@ -33,6 +34,9 @@ func TestLooserKeys(t *testing.T) {
 		"escalation":         {func(c *config.Config) { c.Policy.Escalation = "ask" }, []string{"policy.escalation"}, nil},
 		"network":            {func(c *config.Config) { c.Policy.Network = true }, []string{"policy.network"}, nil},
 		"another approval":   {func(c *config.Config) { c.Policy.Approval = []string{"untrusted", "on-request", "never"} }, []string{"policy.approval"}, nil},
+		"a newer Codex":      {func(c *config.Config) { c.Codex.MaxVersion = "0.172.0" }, []string{"codex.max_version"}, nil},
+		"any newer Codex":    {func(c *config.Config) { c.Codex.MaxVersion = "" }, []string{"codex.max_version"}, nil},
+		"fewer Codex":        {func(c *config.Config) { c.Codex.MaxVersion = "0.171.0-alpha.1" }, nil, []string{"codex.max_version"}},
 		"another first":      {func(c *config.Config) { c.Policy.Approval = []string{"on-request", "untrusted"} }, []string{"policy.approval"}, nil},
 		"a root":             {func(c *config.Config) { c.Policy.WritableRoots = []string{"${workspace}", "/srv"} }, []string{"policy.writable_roots"}, nil},
 		"no root":            {func(c *config.Config) { c.Policy.WritableRoots = []string{} }, nil, []string{"policy.writable_roots"}},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/setting"
 )
 
@@ -48,6 +49,8 @@ func (o order) inBoth(earlier, later reflect.Value) reflect.Value {
 // tighten has a row for each key that a later layer may change. A workspace file can set other keys
 // only if no earlier file has.
 var tighten = map[string]order{
+	"codex.min_version":       versions("only raise it", func(earlier, later string) bool { return codex.CompareVersions(later, earlier) >= 0 }),
+	"codex.max_version":       versions("only lower it", lowers),
 	"policy.mode":             ranked("off", "audit", "enforce"),
 	"policy.preset":           ranked(presets...),
 	"policy.security":         ranked("full", "allowlist", "deny"),
@@ -107,6 +110,18 @@ func only(tight bool) order {
 var atMost = order{words: "only lower it", merge: func(a, b reflect.Value) (reflect.Value, bool) {
 	return b, b.Int() <= a.Int()
 }}
+
+// versions is the order of a version of Codex.
+func versions(words string, isStricter func(earlier, later string) bool) order {
+	return order{words: words, merge: func(a, b reflect.Value) (reflect.Value, bool) {
+		return b, isStricter(a.String(), b.String())
+	}}
+}
+
+// lowers reports whether a later maximum of versions is at most the earlier one. An empty one is no limit.
+func lowers(earlier, later string) bool {
+	return earlier == "" || later != "" && codex.CompareVersions(later, earlier) <= 0
+}
 
 // listOrder is an order of lists.
 func listOrder(words string, merge func(earlier, later []string) ([]string, bool)) order {

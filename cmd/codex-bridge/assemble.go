@@ -69,9 +69,9 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 	}
 	s.guard.SetMountPoints(s.mountPoints)
 	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
-	oldest := enforceable(cfg)
+	usable := enforceable(cfg)
 	s.guard.HoldRequirements(configFiles().Requirements)
-	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, oldest) })
+	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, usable) })
 	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program, log) })
 	s.memory = approvals.NewMemory(approvals.MemoryOptions{
 		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.store, Secrets: secrets(cfg),
@@ -252,30 +252,26 @@ func isRead(method string) bool {
 	return known && row.Class == methods.Read
 }
 
-// enforceable returns the oldest Codex with which a policy is enforced. A lower codex.min_version does
-// not count.
-//
-// Measured: before 0.166.0 hooks/list takes no thread, so it does not show whether the bridge's hooks
-// are in force. The hook of a shell command also has the folder of the thread instead of the one in
-// which the command runs.
-func enforceable(cfg *config.Config) string {
-	oldest := config.Default().Codex.MinVersion
-	if codex.CompareVersions(cfg.Codex.MinVersion, oldest) < 0 {
-		return oldest
-	}
-	return cfg.Codex.MinVersion
+// enforceable returns the versions of Codex with which a policy is enforced.
+func enforceable(cfg *config.Config) codex.Range {
+	return codex.Range{Min: cfg.OldestCodex(), Max: cfg.Codex.MaxVersion, MaxPlace: cfg.Place("codex.max_version")}
 }
 
-// warnTooOld logs a warning if Codex is older than the configured codex.min_version. Only an
-// enforced policy refuses such a Codex.
-func (s *sharedParts) warnTooOld(ctx context.Context) {
+// warnOutOfRange logs a warning if Codex is older than the configured codex.min_version, or newer than
+// codex.max_version. Only an enforced policy refuses such a Codex.
+func (s *sharedParts) warnOutOfRange(ctx context.Context) {
 	cfg := s.config.Load()
-	place := cfg.Place("codex.min_version")
-	if place == "" || s.guard.Enforces() {
-		return
-	}
-	if err := s.program.RequireVersion(ctx, cfg.Codex.MinVersion); err != nil && ctx.Err() == nil {
-		s.log.Warn("codex is used although it does not satisfy codex.min_version; only policy.mode \"enforce\" refuses it", "reason", err, "set", place)
+	for key, limit := range map[string]codex.Range{
+		"codex.min_version": {Min: cfg.Codex.MinVersion},
+		"codex.max_version": {Max: cfg.Codex.MaxVersion, MaxPlace: cfg.Place("codex.max_version")},
+	} {
+		place := cfg.Place(key)
+		if place == "" || limit == (codex.Range{MaxPlace: place}) || s.guard.Enforces() {
+			continue
+		}
+		if err := s.program.RequireVersion(ctx, limit); err != nil && ctx.Err() == nil {
+			s.log.Warn("codex is used although it does not satisfy "+key+"; only policy.mode \"enforce\" refuses it", "reason", err, "set", place)
+		}
 	}
 }
 

@@ -117,7 +117,7 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 		t.Fatal(err)
 	}
 	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
-	go shared.warnTooOld(ctx)
+	go shared.warnOutOfRange(ctx)
 	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, func(p *policy.Policy) { a.setPolicy(ctx, p) }, shared.setConfig, a.setConfig)
 	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Observer) == out {
 		a.options.Observer = nil

@@ -52,7 +52,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	// The rest of the set-up runs while Codex starts.
 	a.options.Upstream = started
 	keepProcessorFree()
-	go shared.warnTooOld(ctx) // ends with ctx
+	go shared.warnOutOfRange(ctx) // ends with ctx
 	setPolicy := func(p *policy.Policy) { a.setPolicy(ctx, p) }
 	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, setPolicy, shared.setConfig, a.setConfig) // ends with ctx
 	a.guard.SetStartNotices(notices)

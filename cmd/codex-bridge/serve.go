@@ -131,7 +131,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		start(l)
 	}
 	close(started)
-	go h.current.warnTooOld(ctx)
+	go h.current.warnOutOfRange(ctx)
 	go h.watch(ctx, filesOf(c.Workspace))
 	for _, l := range listeners {
 		fmt.Fprintln(out, "listening on "+l.Endpoint().Address)
