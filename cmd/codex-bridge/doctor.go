@@ -253,7 +253,11 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 		found.State, found.Hint = warn, "install "+cfg.Codex.MaxVersion+" or an earlier release, or raise codex.max_version"
 		found.Detail += "; an enforced policy would refuse it: codex.max_version is " + cfg.Codex.MaxVersion + " (" + cfg.Place("codex.max_version") + ")"
 	case codex.CompareVersions(version, methods.Measured) > 0:
-		found.State, found.Hint = warn, "newer than "+methods.Measured+", with which this bridge was tested: fields that it does not know "+unknownFields(cfg.Policy.Mode)
+		if check, works := lastCheck(version); works {
+			found.Detail += "; checked on " + check.Time.Format(time.DateOnly) + ": " + check.Verdict
+			break
+		}
+		found.State, found.Hint = warn, "newer than "+methods.Measured+", with which this bridge was tested: fields that it does not know "+unknownFields(cfg.Policy.Mode)+"; \"codex-bridge codex check\" tries it"
 	}
 	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
 	nothing := commandThatDoesNothing(runtime.GOOS)

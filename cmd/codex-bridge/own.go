@@ -23,6 +23,7 @@ type cli struct {
 	Demo       demoCmd       `cmd:"" group:"start" help:"Show what a policy does, offline, with the real Codex." example:"codex-bridge demo"`
 	Policy     policyCmd     `cmd:"" group:"policy" help:"Explain and test the policy, and distribute it."`
 	Methods    methodsCmd    `cmd:"" group:"policy" help:"List the methods of Codex, or compare those of another Codex."`
+	Codex      codexCmd      `cmd:"" group:"policy" help:"Check whether a Codex works with this bridge."`
 	Decisions  decisionsCmd  `cmd:"" group:"policy" help:"Show and verify the decision log."`
 	Grants     grantsCmd     `cmd:"" group:"policy" help:"Show and revoke remembered approvals."`
 	Approvals  approvalsCmd  `cmd:"" group:"policy" help:"Show and answer requests for a second person."`
@@ -57,7 +58,7 @@ type policyCmd struct {
 
 // ownCommands has the names of the commands of cli.
 var ownCommands = []string{
-	"demo", "init", "policy", "doctor", "methods", "decisions", "grants", "approvals", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "man", "version", "help",
+	"demo", "init", "policy", "doctor", "methods", "codex", "decisions", "grants", "approvals", "tools", "run", "threads", "image", "acp", "serve", "trace", "history", "purge", "completion", "man", "version", "help",
 }
 
 // isOwn reports whether an argument list is for cli.
@@ -132,6 +133,9 @@ func runSelected(ctx *kong.Context, in io.Reader, out *safeWriter, raw rawOutput
 
 // runOwn runs a command of cli and returns the exit status.
 func runOwn(args []string) int {
+	if slices.Equal(args, []string{"codex"}) {
+		args = []string{"codex", "--help"}
+	}
 	var c cli
 	parser, err := newParser(&c)
 	if err != nil {

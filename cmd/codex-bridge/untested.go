@@ -15,10 +15,13 @@ import (
 )
 
 // untestedCodex returns a sentence for the user if Codex is newer than the tested one; "" otherwise, and if
-// the state folder records that a user of it was told about this release.
+// the state folder records that a user of it was told about this release, or that it works.
 func untestedCodex(ctx context.Context, program *codex.Program, log *slog.Logger) string {
 	version, err := program.Version(ctx)
 	if err != nil || codex.CompareVersions(version, methods.Measured) <= 0 {
+		return ""
+	}
+	if _, works := lastCheck(version); works {
 		return ""
 	}
 	first, err := recordUntested(version)
@@ -27,7 +30,7 @@ func untestedCodex(ctx context.Context, program *codex.Program, log *slog.Logger
 	} else if !first {
 		return ""
 	}
-	return fmt.Sprintf("codex-bridge was not tested with Codex %s: it is newer than %s. The bridge refuses methods and removes fields that it does not know, unless policy.unknown_methods allows them. \"codex-bridge methods diff\" lists them.", version, methods.Measured)
+	return fmt.Sprintf("codex-bridge was not tested with Codex %s: it is newer than %s. The bridge refuses methods and removes fields that it does not know, unless policy.unknown_methods allows them. \"codex-bridge methods diff\" lists them, and \"codex-bridge codex check\" tries this release.", version, methods.Measured)
 }
 
 // recordUntested records in the state folder that Codex of this version was reported by a bridge that was

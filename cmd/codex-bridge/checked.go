@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/store"
+)
+
+// checkedFolder is the folder in the state folder with a file for each release of Codex that `codex check` found to
+// work.
+const checkedFolder = "checked"
+
+// checkedCodex is a record that a release works with a bridge.
+type checkedCodex struct {
+	Bridge  string    `json:"bridge"`
+	Table   string    `json:"table"` // the release that the bridge knows
+	Time    time.Time `json:"time"`
+	Verdict string    `json:"verdict"`
+}
+
+// recordChecked records that a release works with this bridge.
+func recordChecked(version, verdict string) error {
+	text, err := json.Marshal(checkedCodex{Version, methods.Measured, time.Now().UTC().Round(time.Second), verdict})
+	if err != nil {
+		return err
+	}
+	root, err := openChecked()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return root.WriteFile(version, text, 0o600)
+}
+
+// forgetChecked removes the record of a release.
+func forgetChecked(version string) error {
+	root, err := openChecked()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.Remove(version); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// openChecked opens the folder of the records, and creates it. The names in it are Codex's own text.
+func openChecked() (*os.Root, error) {
+	folder, err := store.Folder()
+	if err != nil {
+		return nil, err
+	}
+	if err := store.EnsurePrivateFolder(folder); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	if err := root.Mkdir(checkedFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return root.OpenRoot(checkedFolder)
+}
+
+// lastCheck returns the record of a release, if this bridge has checked it. Another bridge, or one that knows another
+// release, may treat it otherwise.
+func lastCheck(version string) (checkedCodex, bool) {
+	folder, err := store.Folder()
+	if err != nil {
+		return checkedCodex{}, false
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return checkedCodex{}, false
+	}
+	defer func() { _ = root.Close() }()
+	text, err := root.ReadFile(checkedFolder + "/" + version)
+	var c checkedCodex
+	if err != nil || json.Unmarshal(text, &c) != nil || c.Bridge != Version || c.Table != methods.Measured {
+		return checkedCodex{}, false
+	}
+	return c, true
+}
