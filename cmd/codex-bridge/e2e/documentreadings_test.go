@@ -116,6 +116,7 @@ var notRun = map[[2]string]string{
 	{sentencesRow, "codex-bridge run"}:                                                                                           isMention,
 	{sentencesRow, "codex-bridge methods"}:                                                                                       isMention,
 	{sentencesRow, "codex-bridge methods diff"}:                                                                                  isMention,
+	{sentencesRow, "codex-bridge codex check"}:                                                                                   isMention,
 	{sentencesRow, "codex-bridge resume"}:                                                                                        needsTerminal,
 	{sentencesRow, "codex-bridge serve"}:                                                                                         isMention,
 	{sentencesRow, "codex-bridge methods diff --codex PATH --patch > p; git apply p"}:                                            "it changes the source for another Codex",
