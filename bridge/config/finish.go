@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/setting"
 )
 
 // maxProtected is the maximum number of protected paths that workspace files add, since the bridge compares
@@ -62,7 +62,7 @@ func (m *merger) finish() {
 // which the command runs.
 func (c *Config) OldestCodex() string {
 	oldest := Default().Codex.MinVersion
-	if codex.CompareVersions(c.Codex.MinVersion, oldest) < 0 {
+	if setting.CompareVersions(c.Codex.MinVersion, oldest) < 0 {
 		return oldest
 	}
 	return c.Codex.MinVersion
@@ -76,14 +76,14 @@ func (m *merger) checkVersions() {
 	if c.Policy.Mode == Enforce {
 		oldest = c.OldestCodex()
 	}
-	if c.Codex.MaxVersion == "" || codex.CompareVersions(c.Codex.MaxVersion, oldest) >= 0 {
+	if c.Codex.MaxVersion == "" || setting.CompareVersions(c.Codex.MaxVersion, oldest) >= 0 {
 		return
 	}
 	newest, lowest := c.origins[key], c.origins[other]
 	message := fmt.Sprintf("%q is lower than %s, the oldest Codex that the bridge accepts", c.Codex.MaxVersion, oldest)
 	switch {
 	case !m.isSet(other) && c.Policy.Mode != Enforce: // a warning about Codex, if it is newer
-	case !m.isSet(other), newest.File == lowest.File, codex.CompareVersions(oldest, c.Codex.MinVersion) > 0:
+	case !m.isSet(other), newest.File == lowest.File, setting.CompareVersions(oldest, c.Codex.MinVersion) > 0:
 		m.failKeys(key, "", message, "raise it, or leave it out")
 	default:
 		if lowest.Layer > newest.Layer {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/setting"
 )
 
@@ -49,7 +48,7 @@ func (o order) inBoth(earlier, later reflect.Value) reflect.Value {
 // tighten has a row for each key that a later layer may change. A workspace file can set other keys
 // only if no earlier file has.
 var tighten = map[string]order{
-	"codex.min_version":       versions("only raise it", func(earlier, later string) bool { return codex.CompareVersions(later, earlier) >= 0 }),
+	"codex.min_version":       versions("only raise it", func(earlier, later string) bool { return setting.CompareVersions(later, earlier) >= 0 }),
 	"codex.max_version":       versions("only lower it", lowers),
 	"policy.mode":             ranked("off", "audit", "enforce"),
 	"policy.preset":           ranked(presets...),
@@ -120,7 +119,7 @@ func versions(words string, isStricter func(earlier, later string) bool) order {
 
 // lowers reports whether a later maximum of versions is at most the earlier one. An empty one is no limit.
 func lowers(earlier, later string) bool {
-	return earlier == "" || later != "" && codex.CompareVersions(later, earlier) <= 0
+	return earlier == "" || later != "" && setting.CompareVersions(later, earlier) <= 0
 }
 
 // listOrder is an order of lists.
