@@ -98,6 +98,7 @@ func TestSessions(t *testing.T) {
 					c = bridgetest.StartAs(t, bridge.Options{Features: []bridge.Feature{hello.New("1.2.3", version, g, log), g}, Enforces: g.Enforces})
 					g.SetCodexCheck(version.supported)
 					c.Bind("start", w.StartFolder)
+					c.Bind("measured", methods.Measured)
 				default:
 					g.SetPolicy(load(t, string(part.Data)))
 				}

@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
@@ -186,6 +187,7 @@ func TestRecordedSessions(t *testing.T) {
 			})
 			c := bridgetest.Start(t, g, &fakeCodex{gate: g})
 			c.Bind("cwd", folder)
+			c.Bind("null", "The user has not accepted this call: the client's answer can't be read, so it counts as a refusal: it is null where Codex "+methods.Measured+" has an object. Tell the user, and don't try another way.")
 			text, err := os.ReadFile("../../testdata/sessions/gate-" + name + ".txt")
 			if err != nil {
 				t.Fatal(err)

@@ -27,6 +27,7 @@ var configurationAttacks = map[string]attack{
 		method: "config/mcpServer/reload", effect: hasMarker,
 	},
 	"provider":       {own: true, method: "modelProvider/config/write", params: `{"settings":{"type":"customGateway","baseUrl":"http://127.0.0.1:$PORT/v1","name":"$WORD"}}`, effect: configChanged},
+	"default":        {own: true, method: "modelProvider/default/set", params: `{"providerId":"openai"}`, effect: configChanged},
 	"feature":        {own: true, method: "experimentalFeature/enablement/set", params: `{"enablement":{"remote_plugin":false}}`, effect: clientReceives(`"enablement":{"remote_plugin":false}`)},
 	"skill":          {own: true, method: "skills/config/write", params: `{"enabled":false,"name":"$WORD"}`, effect: configChanged},
 	"import":         {own: true, prepare: otherAgent, method: "externalAgentConfig/import", params: `{"migrationItems":[{"itemType":"MCP_SERVER_CONFIG","description":""},{"itemType":"CONFIG","description":""}]}`, effect: configChanged},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/editor"
 )
 
@@ -225,7 +226,7 @@ func TestLSP(t *testing.T) {
 				"cwd": w.workspace, "decision": name, "prompts": []string{"good day: äöü €", "RUN: echo from the shell"},
 			})}, proxyArgv...)...))
 			if diff := cmp.Diff([]string{
-				`{"step":"initialize","userAgent":"scripted-lsp/0.169.0"}`,
+				`{"step":"initialize","userAgent":"scripted-lsp/` + methods.Measured + `"}`,
 				`{"step":"unknown method","code":-32600}`,
 				`{"step":"thread/start","approvalPolicy":"untrusted","sandbox":{"type":"readOnly","networkAccess":false}}`,
 				`{"step":"turn","text":"good day: äöü €","status":"completed","said":["Hello from the scripted model. You said: good day: äöü €"],"streamed":true,"asked":0}`,

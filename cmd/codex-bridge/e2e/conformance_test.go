@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/editor"
 )
 
@@ -401,6 +402,9 @@ func (c *capture) fix(v any) {
 			}
 			if key == "userAgent" {
 				v[key] = "codex"
+			}
+			if member == methods.Measured {
+				v[key] = "$VERSION"
 			}
 			c.fix(member)
 		}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -31,7 +32,7 @@ func TestDemo(t *testing.T) {
 	}
 	text := strings.Join(strings.Fields(string(out)), " ")
 	for _, want := range []string{
-		"the real codex (0.169.0)",
+		"the real codex (" + methods.Measured + ")",
 		"ok effective settings: approvalPolicy untrusted, sandbox readOnly",
 		"ok hello.txt was not written, nor was way-out.txt",
 		"ok Codex reports: the hook blocked it",

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"codex-bridge.example/bridge/methods"
 )
 
 const neovimRules = neovimPolicy + `escalation = "ask"
@@ -117,7 +119,7 @@ func TestNeovimStatus(t *testing.T) {
 	v.waitLua("vim.api.nvim_buf_get_name(0) == 'codex://status'")
 	report := v.text(`return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), "\n")`)
 	for _, want := range []string{
-		"Bridge     codex-bridge ", "Codex      0.169.0 (tested)", "Policy     enforce, gate; ", "Profile    none", "Approvals  no answer within 2 minutes declines; remembered: session, 30 minutes",
+		"Bridge     codex-bridge ", "Codex      " + methods.Measured + " (tested)", "Policy     enforce, gate; ", "Profile    none", "Approvals  no answer within 2 minutes declines; remembered: session, 30 minutes",
 		"Hub        off", "Hooks      active", "Files      " + filepath.Join(w.root, "config.toml"), "Rules      deny  touch forbidden — This file is made by the pipeline.", "allow make **", "Grants     none",
 	} {
 		v.checkContains(report, want)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"codex-bridge.example/bridge/methods"
 )
 
 // symbolServer is a language server in Neovim that knows one function.
@@ -147,7 +149,7 @@ func TestNeovimHealthAndHelp(t *testing.T) {
 	v.waitLua(health + ":find('the conversation')")
 	v.waitLua(health + ":find('thread ')")
 	report := v.text("return " + health)
-	v.checkContains(report, "Neovim 0.", "messages are rendered by treesitter", "framing: headers", "configuration: ", "version 0.169.0", "policy enforce", "thread ")
+	v.checkContains(report, "Neovim 0.", "messages are rendered by treesitter", "framing: headers", "configuration: ", "version "+methods.Measured, "policy enforce", "thread ")
 	keepTranscript(t, report)
 	v.recordScreen("health")
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/editor"
 )
 
@@ -21,7 +22,7 @@ func TestClientNameIsNoVersion(t *testing.T) {
 		// Control: the client's name is in the userAgent.
 		alone := newWorld(t, options{}).open(codexPath, "app-server")
 		agent := editor.Member(alone.must("initialize", hello), "userAgent")
-		if !strings.HasPrefix(agent, name+"/0.169.0 (") {
+		if !strings.HasPrefix(agent, name+"/"+methods.Measured+" (") {
 			t.Fatalf("userAgent %q: the test shows nothing", agent)
 		}
 		alone.closeAndWait()
@@ -29,8 +30,8 @@ func TestClientNameIsNoVersion(t *testing.T) {
 		for _, c := range []struct {
 			name, minimum, refusal string
 		}{
-			{"too old", "0.170.0", "codex is 0.169.0; 0.170.0 or later is needed"},
-			{"new enough", "0.169.0", ""},
+			{"too old", "99.0.0", "codex is " + methods.Measured + "; 99.0.0 or later is needed"},
+			{"new enough", methods.Measured, ""},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n[codex]\nmin_version = \"" + c.minimum + "\"\nshutdown_grace = \"1m\"\n"})
@@ -69,6 +70,11 @@ func (w *world) codexWith(version, change string) (runs string) {
 	return runs
 }
 
+// asVersion is a sed script that replaces the version in the userAgent of the tested Codex.
+func asVersion(version string) string {
+	return "s#/" + strings.ReplaceAll(methods.Measured, ".", "[.]") + " (#/" + version + " (#"
+}
+
 // codex --version runs only if the userAgent does not show the version for certain. The two differ here, so
 // the result shows which one counted.
 func TestVersionComesFromUserAgent(t *testing.T) {
@@ -78,10 +84,10 @@ func TestVersionComesFromUserAgent(t *testing.T) {
 		runs                               int
 	}{
 		{name: "userAgent", output: "0.1.0"},
-		{name: "old userAgent", output: "0.169.0", change: "s#/0[.]169[.]0 (#/0.165.0 (#", refusal: "codex is 0.165.0; 0.166.0 or later is needed"},
+		{name: "old userAgent", output: methods.Measured, change: asVersion("0.165.0"), refusal: "codex is 0.165.0; 0.166.0 or later is needed"},
 		{name: "name of the environment", env: "CODEX_INTERNAL_ORIGINATOR_OVERRIDE=test/9.9.9 (", output: "0.1.0", refusal: "codex is 0.1.0; 0.166.0 or later is needed", runs: 1},
 		{name: "plain name of the environment", env: "CODEX_INTERNAL_ORIGINATOR_OVERRIDE=ide", output: "0.1.0"},
-		{name: "another form", output: "0.169.0 or 9.9.9", change: "s#/0[.]169[.]0 (#/0.169 (#", refusal: "0.169.0 or 9.9.9", runs: 1},
+		{name: "another form", output: methods.Measured + " or 9.9.9", change: asVersion("9.9"), refusal: methods.Measured + " or 9.9.9", runs: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -123,11 +129,11 @@ func TestCodexEndsBeforeInitialize(t *testing.T) {
 // state folder has its own notice.
 func TestNewerCodexIsReported(t *testing.T) {
 	t.Parallel()
-	for version, told := range map[string]bool{"0.170.0": true, "0.169.0": false} {
+	for version, told := range map[string]bool{"99.0.0": true, methods.Measured: false} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n", mute: "codex is none that makes noise"})
-			w.codexWith(version, "s#/0[.]169[.]0 (#/"+version+" (#")
+			w.codexWith(version, asVersion(version))
 			notices := 0
 			run := func(threads int) {
 				c := w.newAcceptingEditor(proxyArgv...)
@@ -135,7 +141,7 @@ func TestNewerCodexIsReported(t *testing.T) {
 					c.turn(c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "read-only"}), "SAY: hi")
 				}
 				for _, m := range c.Messages() {
-					if m.Method == "configWarning" && strings.Contains(m.Param("summary"), version+": it is newer than 0.169.0") {
+					if m.Method == "configWarning" && strings.Contains(m.Param("summary"), version+": it is newer than "+methods.Measured) {
 						notices++
 					}
 				}

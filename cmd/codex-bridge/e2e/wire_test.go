@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"codex-bridge.example/bridge/methods"
 )
 
 // standInEnv makes the test program stand in for Codex: the test reads and writes at that end.
@@ -111,7 +113,7 @@ func (x *wire) hello() {
 	x.t.Helper()
 	x.clientSays(`{"id":"hello","method":"initialize","params":{"clientInfo":{"name":"wire","version":"0.0.0"}}}`)
 	line(x.t, x.codexInput, `"method":"initialize"`)
-	x.codexSays(`{"id":"hello","result":{"userAgent":"stand-in/0.169.0 (test)"}}`)
+	x.codexSays(`{"id":"hello","result":{"userAgent":"stand-in/` + methods.Measured + ` (test)"}}`)
 	line(x.t, x.client, `"id":"hello"`)
 	x.clientSays(`{"method":"initialized"}`)
 	line(x.t, x.codexInput, `"method":"initialized"`)

@@ -9,7 +9,7 @@
 // decides: see Vocabulary. The answers depend only on the requests and their order; ids come from
 // counters.
 //
-// The package supports Codex 0.169.0 only. It has no accounts, websockets or compaction endpoint,
+// The package supports Codex 0.166 to 0.171. It has no accounts, websockets or compaction endpoint,
 // and accepts any client.
 //
 // A Server may be used concurrently.

@@ -96,7 +96,7 @@ func userText(raw json.RawMessage) (string, bool) {
 		return "", false
 	}
 	t := text(item.Content)
-	// Codex 0.169.0 adds these before, between and after the messages of the user.
+	// Codex 0.171 adds these before, between and after the messages of the user.
 	for _, tag := range []string{"<environment_context>", "<turn_aborted>", "<subagent_notification>"} {
 		if strings.HasPrefix(t, tag) {
 			return "", false

@@ -3,7 +3,7 @@
 // memory.
 //
 // On its standard streams it speaks the part of the app-server that codex-bridge uses, in the forms
-// of Codex 0.169.0: threads that are started, resumed and archived, turns that are started, steered
+// of Codex 0.171.0: threads that are started, resumed and archived, turns that are started, steered
 // and interrupted, their items, hooks that it really runs, approvals, tools of the host and of MCP
 // servers, questions. The model is scripted.Vocabulary: the text of the user decides what happens.
 //

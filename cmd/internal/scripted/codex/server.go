@@ -13,7 +13,7 @@ import (
 )
 
 // Version is the played version of Codex.
-const Version = "0.169.0"
+const Version = "0.171.0"
 
 // Server is one app-server.
 type Server struct {
