@@ -166,7 +166,7 @@ const head = `# Releases of Codex
 
 Before a release that is too old, an enforced bridge answers ` + "`initialize`" + ` with an error that names the needed version (` + "`codex.min_version`" + `). Measured with 0.159 to 0.165, two things that it needs are missing. ` + "`hooks/list`" + ` takes no thread, so it does not show whether the hooks are in force. A command's hook has the thread's folder instead of the command's, so rules and protected paths miss commands with a ` + "`workdir`" + `.
 
-[` + "`codex-bridge methods diff`" + `](../reference/cli.md#commands) compares methods, fields, enum values, hook events, requirements, features, flags, and (for Linux only) configuration keys. ` + "`--patch`" + ` prints a patch for ` + "`git apply`" + `. With a newer Codex, an enforced bridge tells the user and the decision log once.
+[` + "`codex-bridge methods diff`" + `](../reference/cli.md#commands) compares methods, fields, enum values, hook events, requirements, features, flags, and (for Linux only) configuration keys. ` + "`--patch`" + ` prints a patch for ` + "`git apply`" + `. With a newer Codex, an enforced bridge tells the user and the decision log once for each release and state folder.
 
 release | Codex alone | without a configuration | enforced
 ---|---|---|---

@@ -73,6 +73,8 @@ var execScenes = []execScene{
 	{"", []string{"exec", searched + "\n" + opened + "\n" + found + "\n" + bare + "\nSAY: done"}},
 	{"", []string{"exec", "-c", "tools.update_plan.enabled=true", planned}},
 	{"", []string{"exec", "CALL: no_such_tool {}"}},
+	{"", []string{"exec", "-m", "gpt-6.2-sol", "-o", "last", `CALL: send_message_to_user_async {"message":"**look** here"}`}},
+	{"", []string{"exec", "-m", "gpt-6.2-sol", `CALL: request_user_input_async {"questions":[{"title":"Which?","options":["a","b"]}]}`}},
 	{"", []string{"exec", "FAIL"}},
 	{"", []string{"exec", "FAIL: 503"}},
 	{"", []string{"exec", "-m", "no-such-model", "SAY: x"}},
