@@ -43,6 +43,7 @@ func TestCatalogueOmitsUnusableTools(t *testing.T) {
 		{"namespace in capitals", spec("a", inNamespace("Python")), ""},
 		{"shell", spec("exec_command"), "one of Codex's own tools"},
 		{"patch", spec("apply_patch"), "one of Codex's own tools"},
+		{"a tool of newer models", spec("request_user_input_async"), "one of Codex's own tools"},
 		{"a tool that is off by default", spec("update_plan"), "one of Codex's own tools"},
 		{"the same in code mode", spec("exec-command"), "one of Codex's own tools"},
 		{"a tool of a namespace of Codex", spec("spawn_agent"), "one of Codex's own tools"},

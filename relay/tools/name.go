@@ -20,21 +20,21 @@ const (
 	maxNamespaceLen = 64
 )
 
-// Codex's own names, measured with 0.169.0.
+// Codex's own names, measured with 0.169 and 0.171.
 var (
 	// codexNamespaces are the namespaces of Codex's own tools, with all features on. A tool
 	// in one would be mixed with them, and hidden if it has the same name.
 	codexNamespaces = []string{
 		"clock", "codex_apps", "codex_message_board", "collaboration", "multi_agent_v1", "multi_agent_v2", "skills",
 	}
-	// codexTools are Codex's own tools, with all features on. Codex accepts another tool of
+	// codexTools are Codex's own tools, with all features on and all models. Codex accepts another tool of
 	// such a name but never offers it. Called as functions, apply_patch and tool_search
 	// even end the turn. While Codex's tool is off, the other would be offered.
 	codexTools = []string{
 		"apply_patch", "create_goal", "exec", "exec_command", "get_goal", "image_generation", "list_mcp_resource_templates",
 		"list_mcp_resources", "local_shell", "read_mcp_resource", "request_permissions", "request_plugin_install",
-		"request_user_input", "send_message_to_user_async", "shell", "shell_command", "tool_search", "update_goal",
-		"update_plan", "view_image", "wait", "wait_for_environment", "web_search", "write_stdin",
+		"request_user_input", "request_user_input_async", "send_message_to_user_async", "shell", "shell_command",
+		"tool_search", "update_goal", "update_plan", "view_image", "wait", "wait_for_environment", "web_search", "write_stdin",
 		// tools in namespaces
 		"close_agent", "followup_task", "interrupt_agent", "list_agents", "resume_agent", "send_input", "send_message",
 		"spawn_agent", "wait_agent",

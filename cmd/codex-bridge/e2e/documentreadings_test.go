@@ -104,7 +104,7 @@ var notRun = map[[2]string]string{
 	{"docs/guides/serve.md", "codex --remote unix:///run/user/1000/codex.sock"}:                                                  needsTerminal,
 	{"docs/guides/team.md", "docker run -d -p 127.0.0.1:5433:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres"}:                  needsNetwork,
 	{"docs/guides/team.md", "docker run -d -p 127.0.0.1:3000:3000 -p 127.0.0.1:4318:4318 grafana/otel-lgtm"}:                     needsNetwork,
-	{"docs/guides/team.md", "sudo npm install -g @openai/codex@0.169.0"}:                                                         needsNetwork,
+	{"docs/guides/team.md", "sudo npm install -g @openai/codex@0.171.0"}:                                                         needsNetwork,
 	{"testdata/ocsf/README.md", "python3 compile.py ocsf-schema 1.8.0 events/application/api_activity.json security_control"}:    needsNetwork,
 	{"testdata/vectors/README.md", "CODEX_BRIDGE_VECTORS=/path/to/folder go test -v -count=1 -run Vectors ./cmd/codex-bridge"}:   "these tests run by themselves, with the folder in the repository",
 	{sentencesRow, "codex-bridge app-server …"}:                                                                                  isMention,
