@@ -2,64 +2,26 @@ package codex
 
 import (
 	"context"
-	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/rpc"
 )
 
-// configTable is a table of config.toml whose keys configKeys lists.
-type configTable struct {
-	name  string
-	seeds []string // keys of the table that few other tables have: one must be in the program
-	args  []string
-}
-
-// configTables are the root and the tables with keys that the policy has rules for. Other tables
-// take any key, or have no key that is rare.
-var configTables = []configTable{
-	{"", []string{"sandbox_workspace_write", "project_doc_max_bytes"}, nil},
-	{"apps._default", []string{"destructive_enabled", "default_tools_approval_mode"}, nil},
-	{"auto_review", []string{"conversation_history_max_output_tokens", "circuit_break_action"}, nil},
-	{"history", []string{"persistence"}, nil},
-	{"mcp_servers.NAME", []string{"bearer_token_env_var", "env_http_headers"}, []string{"-c", "mcp_servers.NAME.command=a"}},
-	{"memories", []string{"generate_memories", "use_memories"}, nil},
-	{"model_providers.NAME", []string{"env_http_headers", "stream_idle_timeout_ms"}, []string{"-c", "model_providers.NAME.name=a"}},
-	{"otel", []string{"log_user_prompt", "trace_exporter"}, nil},
-	{"sandbox_workspace_write", []string{"exclude_slash_tmp", "exclude_tmpdir_env_var"}, nil},
-	{"shell_environment_policy", []string{"include_only", "ignore_default_excludes"}, nil},
-	{"skills", []string{"include_instructions"}, nil},
-	{"tools", []string{"update_plan", "experimental_request_user_input"}, nil},
-}
-
-// path returns the path of a key in the table.
-func (t configTable) path(key string) string {
-	if t.name == "" {
-		return key
-	}
-	return t.name + "." + key
-}
-
-// configKeys returns the keys of config.toml.
+// configKeys returns the keys of config.toml, as paths with dots.
 //
-// No command of Codex lists them. But with --strict-config Codex reports an unknown key, and its
-// program has the keys of each table as a list of strings. So configKeys looks up the seeds of a
-// table in those lists, and tries the strings on both sides until Codex reports an unknown one.
-// Measured with Codex 0.169: the root has 106 keys, as many as Codex's own error messages say.
-func (c Command) configKeys(ctx context.Context) ([]string, error) {
+// No command of Codex lists them. But the program has the keys of each table as a list of strings, and
+// a running app-server reads config.toml for some requests. Its error has the line of the first key
+// whose value has a wrong type. So configKeys writes strings of the program as keys of a table, with a
+// value of a wrong type, and removes each key that Codex complains about until it accepts the rest.
+func (c Command) configKeys(ctx context.Context, home string, features []string) ([]string, error) {
 	program, err := nativeProgram(c.Path)
 	if err != nil {
 		return nil, err
@@ -68,177 +30,356 @@ func (c Command) configKeys(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the lists of strings in %s can't be read: %w", program, err)
 	}
-	c.Path = program
-	var mu sync.Mutex
-	var keys []string
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.NumCPU())
-	for _, table := range configTables {
-		group.Go(func() error {
-			found, err := c.tableKeys(ctx, table, lists)
-			mu.Lock()
-			defer mu.Unlock()
-			for _, key := range found {
-				keys = append(keys, table.path(key))
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	server, err := c.Connect(ctx, home)
+	if err != nil {
 		return nil, err
 	}
-	slices.Sort(keys)
-	return keys, nil
+	file := filepath.Join(home, "config.toml")
+	keys, err := probeKeys(lists, features, func(text string) (string, error) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		_, err := server.Call(ctx, "experimentalFeature/list", struct{}{})
+		if refusal := new(rpc.Error); errors.As(err, &refusal) {
+			return refusal.Message, nil
+		}
+		return "", err
+	})
+	return keys, errors.Join(err, server.Close(ctx))
 }
 
-// tableKeys returns the keys of a table.
-func (c Command) tableKeys(ctx context.Context, table configTable, lists [][]string) ([]string, error) {
-	known := make(map[string]bool)
-	isKey := func(key string) (bool, error) {
-		if _, ok := known[key]; !ok {
-			is, err := c.acceptsKey(ctx, table, key)
-			if err != nil {
-				return false, err
-			}
-			known[key] = is
-		}
-		return known[key], nil
-	}
-	if is, err := isKey("codex_bridge_no_such_key"); err != nil {
+// Connect starts an app-server with a home folder, which it creates, and initializes the connection. The caller closes it.
+func (c Command) Connect(ctx context.Context, home string) (*child.Client, error) {
+	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
-	} else if is {
-		return nil, fmt.Errorf("Codex does not report an unknown key of [%s]", table.name)
 	}
+	env, err := childEnviron(Environ(orOwn(c.Env), map[string]string{"CODEX_HOME": home}, nil))
+	if err != nil {
+		return nil, err
+	}
+	args := slices.Concat([]string{c.Path}, c.Args, []string{"app-server", "-c", "features.plugins=false"})
+	server, err := child.Connect(ctx, child.ClientOptions{Command: args, Env: env, Dir: home})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := server.Initialize(ctx, map[string]any{
+		"clientInfo": map[string]string{"name": "codex-bridge", "version": "0"}, "capabilities": map[string]bool{"experimentalApi": true},
+	}); err != nil {
+		return nil, errors.Join(err, server.Close(ctx))
+	}
+	return server, nil
+}
+
+const (
+	unknownKey = "codex_bridge_no_such_key"
+	anyName    = "NAME" // a key of a table with names of the user
+	// featuresTable has a name for each feature.
+	featuresTable = "features"
+	wrongValue    = "1.5"   // has a wrong type for nearly all keys
+	alike         = 4       // lists of one type in a table that are shown as one, as those of the events of hooks
+	maxTables     = 7       // levels of tables
+	otherValue    = `"a b"` // has a wrong type for the others, which are numbers
+	maxKeys       = 500     // in a table
+	// maxTried is how many keys are tried at once. Measured with Codex 0.171: a request with 1,500 keys
+	// takes 7 ms, one with few takes 1 ms.
+	maxTried = 400
+)
+
+// keyProber finds the keys of config.toml.
+type keyProber struct {
+	ask     func(text string) (string, error) // returns Codex's complaint about a config.toml, or ""
+	lists   [][]string
+	words   []string // of lists, sorted
+	found   map[string]bool
+	structs map[string]map[string]string // the result of tableKeys by the name of Codex's type
+	// features are the names in [features]. Codex accepts a feature that it does not know.
+	features []string
+}
+
+// probeKeys returns the keys of config.toml, sorted. Each is in one of the lists. ask returns Codex's
+// complaint about a config.toml, or "".
+func probeKeys(lists [][]string, features []string, ask func(text string) (string, error)) ([]string, error) {
+	p := &keyProber{found: make(map[string]bool), structs: make(map[string]map[string]string), features: features}
+	name := regexp.MustCompile(`^([a-z_][a-z0-9_-]*|[A-Z][a-z][A-Za-z]*)$`)
+	words := make(map[string]bool)
 	for _, list := range lists {
-		for at, word := range list {
-			if !slices.Contains(table.seeds, word) {
+		if len(list) < 2 { // names of spans and counters
+			continue
+		}
+		p.lists = append(p.lists, list)
+		for _, word := range list {
+			if name.MatchString(word) {
+				words[word] = true
+			}
+		}
+	}
+	p.words = slices.Sorted(maps.Keys(words))
+	p.ask = func(text string) (string, error) {
+		complaint, err := ask(text)
+		return strings.TrimSuffix(complaint, "\n"), err
+	}
+	if complaint, err := p.ask(""); err != nil || complaint != "" {
+		return nil, errors.Join(err, errors.New(complaint))
+	}
+	if err := p.explore(configTable{}, ""); err != nil {
+		return nil, err
+	}
+	if len(p.found) == 0 {
+		return nil, errors.New("Codex complains about no key of config.toml")
+	}
+	return slices.Sorted(maps.Keys(p.found)), nil
+}
+
+// configTable is a table of config.toml.
+type configTable struct {
+	path   []string
+	as     string // the path to show
+	header string // the lines of the file that open the table
+}
+
+// shown returns the path of a key to show.
+func (t configTable) shown(key string) string { return strings.TrimPrefix(t.as+"."+key, ".") }
+
+// child returns a table inside t. In a list it is the last one.
+func (t configTable) child(key string, inList bool) configTable {
+	path := append(slices.Clip(t.path), key)
+	form := "[%s]\n"
+	if inList {
+		form = "[[%s]]\n"
+	}
+	return configTable{path, t.shown(key), t.header + fmt.Sprintf(form, strings.Join(path, "."))}
+}
+
+// with returns the file with words as keys of the table.
+func (t configTable) with(value string, words ...string) string {
+	var b strings.Builder
+	b.WriteString(t.header)
+	for _, word := range words {
+		b.WriteString(word + "=" + value + "\n")
+	}
+	return b.String()
+}
+
+// place finds the place in a complaint.
+var place = regexp.MustCompile(`^.*config\.toml:([0-9]+):[0-9]+: `)
+
+// lineOf returns the line that a complaint names, from 0, and the complaint without it.
+func lineOf(complaint string) (line int, rest string) {
+	m := place.FindStringSubmatchIndex(complaint)
+	if m == nil {
+		return -1, complaint
+	}
+	_, _ = fmt.Sscan(complaint[m[2]:m[3]], &line)
+	return line - 1, complaint[m[1]:]
+}
+
+// explore adds the keys of a table, and of the tables in it. about is Codex's complaint about a number
+// in place of the table.
+func (p *keyProber) explore(t configTable, about string) error {
+	if len(t.path) > maxTables {
+		return nil
+	}
+	known, err := p.keysOf(t, about)
+	if err != nil {
+		return err
+	}
+	if _, ok := known[featuresTable]; ok && len(t.path) == 0 { // a number is no mistake: -c changes the table
+		known[featuresTable] = "expected struct"
+	}
+	inList, ofType := make(map[string]bool), make(map[string]int)
+	for key, about := range known {
+		if inList[key] = strings.Contains(about, "expected a sequence"); inList[key] {
+			if _, known[key], err = p.about(t, "["+wrongValue+"]", key); err != nil {
+				return err
+			}
+			ofType[typeName.FindString(known[key])]++
+		}
+	}
+	done := make(map[string]bool)
+	keys := slices.Sorted(maps.Keys(known))
+	if at, ok := slices.BinarySearch(keys, featuresTable); ok { // unionKeys uses the other keys
+		keys = append(slices.Delete(keys, at, at+1), featuresTable)
+	}
+	for _, key := range keys {
+		if key != anyName {
+			p.found[t.shown(key)] = true
+		}
+		about := known[key]
+		if !isTable(about) {
+			continue
+		}
+		inside := t.child(key, inList[key])
+		if name := typeName.FindString(about); inList[key] && ofType[name] >= alike && name != "" {
+			if done[name] {
 				continue
 			}
-			for _, step := range []int{1, -1} {
-				for i := at; i >= 0 && i < len(list); i += step {
-					if is, err := isKey(list[i]); err != nil {
-						return nil, err
-					} else if !is {
-						break
-					}
+			done[name], inside.as = true, t.shown(anyName)
+		}
+		if err := p.explore(inside, about); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isTable reports whether a complaint about a number may mean that a table is needed.
+func isTable(complaint string) bool {
+	for _, words := range []string{"expected struct", "expected a map", "untagged enum", "tagged enum", "unit variant", "string or map", "string or table"} {
+		if strings.Contains(complaint, words) {
+			return true
+		}
+	}
+	return false
+}
+
+var typeName = regexp.MustCompile(`expected (struct|internally tagged enum) \w+`)
+
+// keysOf is tableKeys, once for each type of Codex.
+func (p *keyProber) keysOf(t configTable, about string) (map[string]string, error) {
+	m := typeName.FindString(about)
+	if known, ok := p.structs[m]; ok && m != "" {
+		return known, nil
+	}
+	known := make(map[string]string)
+	err := p.tableKeys(t, about, known)
+	p.structs[m] = known
+	return known, err
+}
+
+// tableKeys adds the keys of a table, each with Codex's complaint about a wrong value.
+func (p *keyProber) tableKeys(t configTable, about string, known map[string]string) error {
+	complaint, err := p.ask(t.with(wrongValue, unknownKey))
+	if err != nil {
+		return err
+	}
+	_, control := lineOf(complaint)
+	switch {
+	case listedNames(control) != nil:
+		return p.listedKeys(t, control, known)
+	case strings.Contains(control, noVariant):
+		return p.unionKeys(t, known)
+	case strings.HasPrefix(control, "missing field `"):
+		if variants, err := p.variants(t, control); err != nil || variants != nil {
+			for _, variant := range variants {
+				err = errors.Join(err, p.tableKeys(variant, about, known))
+			}
+			return err
+		}
+	case strings.HasPrefix(control, "invalid type"): // a table with names of the user
+		if isTable(control) {
+			known[anyName] = control
+		}
+		if !strings.Contains(about, "expected struct") {
+			return nil
+		}
+		if slices.Equal(t.path, []string{featuresTable}) {
+			return p.featureTables(t, control, known)
+		}
+		for _, value := range []string{"{}", `"a"`, "true"} { // besides keys
+			complaint, err := p.ask(t.with(value, unknownKey))
+			if err != nil {
+				return err
+			}
+			if complaint == "" {
+				return p.complaints(t, value, "", p.words, known)
+			}
+		}
+		return nil
+	}
+	if err := p.complaints(t, wrongValue, control, p.words, known); err != nil {
+		return err
+	}
+	if complaint, err = p.ask(t.with(otherValue, unknownKey)); err != nil {
+		return err
+	}
+	_, control = lineOf(complaint)
+	return p.complaints(t, otherValue, control, p.beside(known), known)
+}
+
+// beside returns the strings beside known keys in lists.
+func (p *keyProber) beside(known map[string]string) []string {
+	words := make(map[string]bool)
+	for _, list := range p.lists {
+		for at, word := range list {
+			if _, ok := known[word]; ok {
+				for _, other := range list[max(0, at-3):min(len(list), at+4)] {
+					words[other] = true
 				}
 			}
 		}
 	}
-	maps.DeleteFunc(known, func(_ string, is bool) bool { return !is })
-	if len(known) == 0 {
-		return nil, fmt.Errorf("the program has no list with a key of [%s] such as %s", table.name, table.seeds[0])
-	}
-	return slices.Collect(maps.Keys(known)), nil
+	maps.DeleteFunc(words, func(word string, _ bool) bool { _, ok := slices.BinarySearch(p.words, word); return !ok })
+	return slices.Sorted(maps.Keys(words))
 }
 
-// acceptsKey reports whether Codex knows a key of a table. It gives the key a number, so a known key
-// may be reported as well, but not as unknown.
-func (c Command) acceptsKey(ctx context.Context, table configTable, key string) (bool, error) {
-	env, err := childEnviron(c.Env)
-	if err != nil {
-		return false, err
-	}
-	args := slices.Concat([]string{c.Path}, c.Args, []string{"app-server", "--strict-config", "--print-startup-config"}, table.args)
-	ended, err := child.Run(ctx, child.Command{
-		Args: append(args, "-c", table.path(key)+"=1"), Env: env, MaxStdout: maxOutput, MaxStderr: 4096, Grace: time.Second,
-	})
-	if err != nil {
-		return false, fmt.Errorf("%s app-server --print-startup-config: %w", c.Path, err)
-	}
-	text := string(ended.Stdout) + string(ended.Stderr)
-	if strings.Contains(text, "unknown configuration field `"+table.path(key)+"`") {
-		return false, nil
-	}
-	if strings.Contains(text, "unexpected argument") {
-		return false, errors.New("this Codex does not check configuration keys")
-	}
-	return true, nil
-}
-
-// nativeProgram returns the program that path starts: npm's codex is a script beside it.
-func nativeProgram(path string) (string, error) {
-	resolved, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", err
-	}
-	const vendor = "vendor/*/*/codex"
-	npm := filepath.Dir(filepath.Dir(resolved)) // …/@openai/codex
-	candidates := []string{resolved}
-	for _, pattern := range []string{vendor, "../codex-linux-*/" + vendor, "node_modules/@openai/codex-linux-*/" + vendor} {
-		found, err := filepath.Glob(filepath.Join(npm, filepath.FromSlash(pattern)))
+// featureTables adds the features that are not only true or false.
+func (p *keyProber) featureTables(t configTable, control string, known map[string]string) error {
+	for _, feature := range p.features {
+		_, complaint, err := p.about(t, wrongValue, feature)
 		if err != nil {
-			return "", err
+			return err
 		}
-		candidates = append(candidates, found...)
-	}
-	for _, candidate := range candidates {
-		if isLinuxProgram(candidate) {
-			return candidate, nil
+		if complaint != control {
+			known[feature] = complaint
 		}
 	}
-	return "", fmt.Errorf("%s is not a Linux program, and none is beside it; the keys can be read from Codex for Linux only", path)
+	return nil
 }
 
-func isLinuxProgram(path string) bool {
-	file, err := os.Open(path)
-	if err != nil {
-		return false
+// complaints adds the words that are keys of a table, and whose type is not that of the value. control
+// is the complaint about an unknown key.
+func (p *keyProber) complaints(t configTable, value, control string, all []string, known map[string]string) error {
+	for words := range slices.Chunk(all, maxTried) {
+		words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { _, ok := known[word]; return ok })
+		for len(words) > 0 {
+			at, err := p.culprit(t, value, control, words)
+			if err != nil {
+				return err
+			}
+			if at < 0 {
+				break
+			}
+			_, complaint, err := p.about(t, wrongValue, words[at])
+			if err != nil {
+				return err
+			}
+			if known[words[at]] = complaint; len(known) > maxKeys { // it accepts certain names, as of HTTP headers
+				clear(known)
+				return nil
+			}
+			words = slices.Delete(words, at, at+1)
+		}
 	}
-	defer file.Close()
-	_, err = elf.NewFile(file)
-	return err == nil
+	return nil
 }
 
-// keyName matches the names in lists of strings. It is compiled when it is needed: every start of the
-// bridge would pay for it.
-var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_$-]{1,80}$`) })
+// about returns Codex's complaint about keys, and its line.
+func (p *keyProber) about(t configTable, value string, words ...string) (line int, complaint string, err error) {
+	complaint, err = p.ask(t.with(value, words...))
+	line, complaint = lineOf(complaint)
+	return line, complaint, err
+}
 
-// stringLists returns the lists of names in a Linux program that is written in Rust: consecutive
-// pairs of the address and the length of a text.
-func stringLists(program string) ([][]string, error) {
-	file, err := os.Open(program)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	f, err := elf.NewFile(file)
-	if err != nil {
-		return nil, err
-	}
-	texts, pairs := f.Section(".rodata"), f.Section(".data.rel.ro")
-	if texts == nil || pairs == nil || f.Class != elf.ELFCLASS64 || f.Data != elf.ELFDATA2LSB {
-		return nil, errors.New("it has an unknown format")
-	}
-	data, err := texts.Data()
-	if err != nil {
-		return nil, err
-	}
-	words, err := pairs.Data()
-	if err != nil {
-		return nil, err
-	}
-	name := func(at int) (string, bool) {
-		start := binary.LittleEndian.Uint64(words[at:]) - texts.Addr
-		length := binary.LittleEndian.Uint64(words[at+8:])
-		if start >= uint64(len(data)) || length > 80 || start+length > uint64(len(data)) {
-			return "", false
+// culprit returns the index of a word that makes Codex complain; -1 if none does. If the complaint has
+// not the word's line, culprit looks for it in halves.
+func (p *keyProber) culprit(t configTable, value, control string, words []string) (int, error) {
+	low, high, tried := 0, len(words), len(words) // the word is in low to high; those up to tried are tried next
+	for {
+		line, complaint, err := p.about(t, value, words[low:tried]...)
+		at := line - strings.Count(t.header, "\n")
+		switch {
+		case err != nil || complaint == control && tried == len(words) && low == 0:
+			return -1, err
+		case complaint == control:
+			low = tried
+		case at >= 0 && at < tried-low:
+			return low + at, nil
+		default:
+			high = tried
 		}
-		text := data[start : start+length]
-		return string(text), keyName().Match(text)
-	}
-	var lists [][]string
-	for phase := 0; phase < 16; phase += 8 {
-		var list []string
-		for at := phase; at+16 <= len(words); at += 16 {
-			text, ok := name(at)
-			if ok {
-				list = append(list, text)
-			}
-			if (!ok || at+32 > len(words)) && list != nil {
-				lists, list = append(lists, list), nil
-			}
+		if high-low == 1 {
+			return low, nil
 		}
+		tried = (low + high) / 2
 	}
-	return lists, nil
 }

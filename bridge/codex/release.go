@@ -2,16 +2,11 @@ package codex
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
 	"codex-bridge.example/bridge/methods"
 )
@@ -28,13 +23,23 @@ type Release struct {
 	Enums map[string][]string `json:"enums,omitempty"`
 	// Requirements has the members of the types in the response of configRequirements/read.
 	Requirements map[string][]string `json:"requirements,omitempty"`
+	// Sent has the members of the types that only Codex sends, such as responses and items. The key
+	// of a variant is the type and its name: "ThreadItem plan".
+	Sent map[string][]string `json:"sent,omitempty"`
 	// Commands has all commands, with their parents: "mcp list". It has hidden ones, and no aliases.
 	Commands []string `json:"commands,omitempty"`
-	// Flags has the flags of each command in Commands. A flag with a value ends with "=".
+	// Flags has the flags of each command in the variable Commands. A flag with a value ends with "=".
 	Flags map[string][]string `json:"flags,omitempty"`
-	// ConfigKeys are the keys of config.toml, as paths with dots: those of the root and of the tables
-	// in configTables.
+	// CommandFlags has the flags of the other commands, without those of all commands.
+	CommandFlags map[string][]string `json:"commandFlags,omitempty"`
+	// ConfigKeys are the keys of config.toml, as paths with dots.
 	ConfigKeys []string `json:"configKeys,omitempty"`
+	// Models has the efforts by model of the list that Codex has without an account: "low of low
+	// medium". DefaultModel is the model of a thread without one.
+	Models       map[string]string `json:"models,omitempty"`
+	DefaultModel string            `json:"defaultModel,omitempty"`
+	// Tools has the tools that Codex offers a model, with the names of their parameters.
+	Tools map[ModelKind]map[string][]string `json:"tools,omitempty"`
 	// Features has the stage and default by feature: "stable true". They are in
 	// methods.Features for the tested release.
 	Features map[string]string `json:"-"`
@@ -42,16 +47,13 @@ type Release struct {
 	Unread map[Part]string `json:"-"`
 }
 
-// Part is a part of a release that is read on its own.
-type Part string
+// ModelKind is a kind of model by its tools.
+type ModelKind string
 
-// The parts of which Release.Unread may say why they are missing.
+// The kinds of models.
 const (
-	PartMethods    Part = "methods" // never in Release.Unread
-	PartTypes      Part = "types"   // with enums and requirements
-	PartFeatures   Part = "features"
-	PartFlags      Part = "flags" // with commands
-	PartConfigKeys Part = "configuration keys"
+	DefaultModel ModelKind = "default model"
+	DirectModel  ModelKind = "model without code mode"
 )
 
 // MethodShape has the names of the members of a method's params, and of a server request's
@@ -68,19 +70,6 @@ type MethodShape struct {
 // Names returns the methods of a side, sorted.
 func (r *Release) Names(side methods.Side) []string {
 	return slices.Sorted(maps.Keys(r.Methods[side]))
-}
-
-// FillFrom takes the parts that could not be read from another release.
-func (r *Release) FillFrom(other *Release) {
-	if r.Unread[PartTypes] != "" {
-		r.Types, r.Enums, r.Requirements = other.Types, other.Enums, other.Requirements
-	}
-	if r.Unread[PartFlags] != "" {
-		r.Flags, r.Commands = other.Flags, other.Commands
-	}
-	if r.Unread[PartConfigKeys] != "" {
-		r.ConfigKeys = other.ConfigKeys
-	}
 }
 
 // HookEvents is the key of Release.Enums with the events of hooks.
@@ -106,167 +95,6 @@ func Tested() (*Release, error) {
 	return r, nil
 }
 
-// LoadRelease runs Codex to get all parts of a Release. It takes seconds: Codex lists its
-// configuration keys nowhere, so each is tried. dir is as for LoadMethods; an empty CODEX_HOME is in
-// it. If ctx ends, the error is a *StoppedError.
-func LoadRelease(ctx context.Context, c Command, dir string) (*Release, error) {
-	home := filepath.Join(dir, "home")
-	if err := os.Mkdir(home, 0o700); err != nil {
-		return nil, err
-	}
-	c.Env = Environ(orOwn(c.Env), map[string]string{"CODEX_HOME": home}, nil)
-	r, err := LoadMethods(ctx, c, dir)
-	if ctx.Err() != nil {
-		return nil, &StoppedError{PartMethods, context.Cause(ctx)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r, r.readParts(ctx, c, dir)
-}
-
-// readParts reads all but the methods. A part that can't be read is in Unread.
-func (r *Release) readParts(ctx context.Context, c Command, dir string) error {
-	r.Unread = make(map[Part]string)
-	for _, one := range []struct {
-		part Part
-		read func() error
-	}{
-		{PartTypes, func() error { return r.readTypes(filepath.Join(dir, SchemaFolder, bundleFile)) }},
-		{PartFeatures, func() (err error) { r.Features, err = c.features(ctx); return err }},
-		{PartFlags, func() error { return r.readCommands(ctx, c) }},
-		{PartConfigKeys, func() (err error) { r.ConfigKeys, err = c.configKeys(ctx); return err }},
-	} {
-		err := one.read()
-		if ctx.Err() != nil {
-			return &StoppedError{one.part, context.Cause(ctx)}
-		}
-		if err != nil {
-			r.Unread[one.part] = err.Error()
-		}
-	}
-	return nil
-}
-
-// StoppedError says that the context ended while a part of a release was read.
-type StoppedError struct {
-	Part Part
-	Err  error // the cause of the context
-}
-
-func (e *StoppedError) Error() string {
-	return fmt.Sprintf("stopped while Codex described its %s: %v", e.Part, e.Err)
-}
-
-// Unwrap returns the cause of the context.
-func (e *StoppedError) Unwrap() error { return e.Err }
-
-// orOwn returns env, or this process's environment if env is nil.
-func orOwn(env []string) []string {
-	if env == nil {
-		return os.Environ()
-	}
-	return env
-}
-
-// features returns the stage and default of each feature that `codex features list` prints.
-func (c Command) features(ctx context.Context) (map[string]string, error) {
-	out, err := c.output(ctx, "features", "list")
-	if err != nil {
-		return nil, err
-	}
-	list := make(map[string]string)
-	for line := range strings.Lines(out) {
-		if words := strings.Fields(line); len(words) >= 3 {
-			list[words[0]] = strings.Join(words[1:], " ")
-		}
-	}
-	if len(list) == 0 {
-		return nil, errors.New("`codex features list` names no feature")
-	}
-	return list, nil
-}
-
-// Commands are the commands whose flags the bridge checks.
-var Commands = []string{"codex", "codex app-server", "codex exec", "codex exec fork", "codex exec resume", "codex exec review", "codex review"}
-
-// readCommands reads Commands and Flags from Codex's completion script, which also has hidden ones. It lacks
-// hidden aliases.
-func (r *Release) readCommands(ctx context.Context, c Command) error {
-	script, err := c.output(ctx, "completion", "bash")
-	if err != nil {
-		return err
-	}
-	r.Commands = CommandNames(script)
-	r.Flags, err = commandFlags(script)
-	return err
-}
-
-// CommandNames returns the commands of a completion script, which has a line for each word and the state that it
-// leads to:
-//
-//	codex__app__server,daemon)
-//	    cmd="codex__app__server__daemon"
-//
-// Of several words for a state, one has its name, and the others are aliases.
-func CommandNames(script string) []string {
-	step := regexp.MustCompile(`(?m)^ +(codex\w*),([\w-]+)\)\r?\n +cmd="(codex\w*)"`)
-	names := map[string]string{"codex": ""}
-	for more := true; more; {
-		more = false
-		for _, m := range step.FindAllStringSubmatch(script, -1) {
-			from, word, to := m[1], m[2], m[3]
-			parent, found := names[from]
-			if _, done := names[to]; !found || done || word == "help" || !strings.HasSuffix(to, "__"+strings.ReplaceAll(word, "-", "__")) {
-				continue
-			}
-			names[to], more = strings.TrimSpace(parent+" "+word), true
-		}
-	}
-	delete(names, "codex")
-	return slices.Sorted(maps.Values(names))
-}
-
-// commandFlags returns the flags of Commands in a completion script.
-func commandFlags(script string) (map[string][]string, error) {
-	completedCommand := regexp.MustCompile(`^ {8}(codex\w*)\)$`)
-	completedFlags := regexp.MustCompile(`^ {12}opts="(.*)"$`)
-	completedValue := regexp.MustCompile(`^ {16}(-[\w-]+)\)$`)
-	list := make(map[string][]string)
-	command := ""
-	for line := range strings.Lines(script) {
-		line = strings.TrimRight(line, "\r\n")
-		if m := completedCommand.FindStringSubmatch(line); m != nil {
-			command = strings.NewReplacer("__subcmd__", " ", "__app__server", " app-server", "__", " ").Replace(m[1])
-			if !slices.Contains(Commands, command) {
-				command = ""
-			}
-		}
-		if command == "" {
-			continue
-		}
-		if m := completedFlags.FindStringSubmatch(line); m != nil {
-			for word := range strings.FieldsSeq(m[1]) {
-				if strings.HasPrefix(word, "-") {
-					list[command] = append(list[command], word)
-				}
-			}
-		}
-		if m := completedValue.FindStringSubmatch(line); m != nil {
-			if i := slices.Index(list[command], m[1]); i >= 0 {
-				list[command][i] += "="
-			}
-		}
-	}
-	for i, command := range Commands {
-		if len(list[command]) == 0 && i < 2 { // older releases lack some of the others
-			return nil, fmt.Errorf("the completion script has no flags of %s", command)
-		}
-		slices.Sort(list[command])
-	}
-	return list, nil
-}
-
 // Encode returns the release as JSON with one line for each name, for readable differences.
 func (r *Release) Encode() ([]byte, error) {
 	var out bytes.Buffer
@@ -281,21 +109,26 @@ func (r *Release) Encode() ([]byte, error) {
 		}
 	}
 	out.WriteString("\n}")
-	for _, part := range []struct {
-		name  string
-		lists map[string][]string
-	}{{"types", r.Types}, {"enums", r.Enums}, {"requirements", r.Requirements}, {"flags", r.Flags}} {
-		if part.name == "flags" {
-			encodeNames(&out, "commands", r.Commands)
-		}
-		fmt.Fprintf(&out, ",\n%q: ", part.name)
-		if err := encodeLines(&out, part.lists); err != nil {
-			return nil, err
-		}
+	lists := func(name string, lists map[string][]string) error {
+		fmt.Fprintf(&out, ",\n%q: ", name)
+		return encodeLines(&out, lists)
 	}
+	err := errors.Join(lists("types", r.Types), lists("enums", r.Enums), lists("requirements", r.Requirements), lists("sent", r.Sent))
+	encodeNames(&out, "commands", r.Commands)
+	err = errors.Join(err, lists("flags", r.Flags), lists("commandFlags", r.CommandFlags))
 	encodeNames(&out, "configKeys", r.ConfigKeys)
-	out.WriteString("\n}\n")
-	return out.Bytes(), nil
+	fmt.Fprintf(&out, ",\n\"defaultModel\": %q,\n\"models\": ", r.DefaultModel)
+	err = errors.Join(err, encodeLines(&out, r.Models))
+	out.WriteString(",\n\"tools\": {")
+	for i, kind := range slices.Sorted(maps.Keys(r.Tools)) {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		fmt.Fprintf(&out, "\n%q: ", kind)
+		err = errors.Join(err, encodeLines(&out, r.Tools[kind]))
+	}
+	out.WriteString("\n}\n}\n")
+	return out.Bytes(), err
 }
 
 func encodeNames(out *bytes.Buffer, part string, names []string) {

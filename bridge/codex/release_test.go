@@ -192,29 +192,3 @@ func TestLoadReleaseNamesThePartThatItWaitedFor(t *testing.T) {
 		})
 	}
 }
-
-// The keys of a table are the names around a seed that Codex knows.
-func TestTableKeys(t *testing.T) {
-	for _, c := range []struct{ known, message, want string }{
-		{"tools.a tools.seed tools.b", "unknown configuration field `$key` in -c override", "[a b seed]"},
-		{"", "unknown configuration field `$key` in -c override", "the program has no list with a key of [tools] such as gone"},
-		{"tools.a", "all is well", "Codex does not report an unknown key of [tools]"},
-		{"tools.a", "error: unexpected argument", "this Codex does not check configuration keys"},
-	} {
-		script := filepath.Join(t.TempDir(), "codex")
-		text := fmt.Sprintf("#!/bin/sh\nfor key; do :; done\nkey=${key%%=1}\ncase \" %s \" in *\" $key \"*) exit ;; esac\necho \"%s\"\n",
-			c.known, strings.ReplaceAll(c.message, "`", "\\`"))
-		if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		keys, err := codex.TableKeys(t.Context(), codex.Command{Path: script}, "tools", "seed",
-			[][]string{{"seed", "other", "b"}, {"x", "a", "seed", "b", "y", "a"}, {"a", "c"}})
-		got := fmt.Sprint(keys)
-		if err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.message, got, c.want)
-		}
-	}
-}

@@ -34,23 +34,30 @@ func LoadMethods(ctx context.Context, c Command, dir string) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Release{Version: version}
+	r := &Release{Version: version}
+	return r, r.readMethods(ctx, c, dir)
+}
+
+// readMethods reads the methods of a Codex.
+func (r *Release) readMethods(ctx context.Context, c Command, dir string) error {
 	full, stable := filepath.Join(dir, SchemaFolder), filepath.Join(dir, "stable")
 	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", full); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--out", stable); err != nil {
-		return nil, err
+		return err
 	}
-	if p.Methods, err = readSchema(full); err != nil {
-		return nil, err
+	all, err := readSchema(full)
+	if err != nil {
+		return err
 	}
 	plain, err := readSchema(stable)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.markExperimental(plain)
-	return p, nil
+	r.Methods = all
+	r.markExperimental(plain)
+	return nil
 }
 
 // markExperimental marks methods and params that the schema without experimental methods lacks.

@@ -78,6 +78,7 @@ func (r *Release) readTypes(file string) error {
 	r.Requirements = requirementTypes(types)
 	r.Enums = enumsOf(types)
 	r.Types = typesFromClient(types)
+	r.Sent = sentTypes(types)
 	return nil
 }
 
@@ -155,6 +156,59 @@ func typesFromClient(types map[string]typeNode) map[string][]string {
 	list := membersOf(types, seen)
 	maps.DeleteFunc(list, func(name string, _ []string) bool { return params[name] })
 	return list
+}
+
+// sentTypes returns the members of the types that Codex sends and a client does not. Those of params are
+// in MethodShape.
+func sentTypes(types map[string]typeNode) map[string][]string {
+	fromClient, sent := make(map[string]bool), make(map[string]bool)
+	for side, file := range schemaFiles {
+		for _, m := range types[strings.TrimSuffix(file, ".json")].OneOf {
+			node := m.Properties["params"]
+			if side.IsFromClient() {
+				markTypes(types, node, fromClient)
+				continue
+			}
+			markTypes(types, node, sent)
+			if side == methods.ServerRequest {
+				markTypes(types, typeNode{Ref: strings.TrimSuffix(path.Base(node.Ref), "Params") + "Response"}, fromClient)
+			}
+			for _, n := range append(node.variants(), node) {
+				fromClient[path.Base(n.Ref)] = true
+			}
+		}
+	}
+	for name := range types {
+		if strings.HasSuffix(name, "Response") && !fromClient[name] {
+			markTypes(types, typeNode{Ref: name}, sent)
+		}
+	}
+	markTypes(types, typeNode{Ref: requirementsType}, fromClient) // Requirements has them
+	list := make(map[string][]string)
+	for name := range sent {
+		if fromClient[name] {
+			continue
+		}
+		node := types[name]
+		if node.tagged() {
+			for _, v := range node.variants() {
+				key := fmt.Sprintf("%s %v", name, v.Properties["type"].Enum[0])
+				list[key] = append(list[key], v.members()...)
+				slices.Sort(list[key])
+				list[key] = slices.Compact(list[key])
+			}
+		}
+		if names := node.members(); len(names) > 0 && !node.tagged() {
+			list[name] = names
+		}
+	}
+	return list
+}
+
+// tagged reports whether the member type of an object names its variant.
+func (n *typeNode) tagged() bool {
+	variants := n.variants()
+	return len(variants) > 0 && !slices.ContainsFunc(variants, func(v typeNode) bool { return len(v.Properties["type"].Enum) != 1 })
 }
 
 // requirementTypes returns the members of the requirements, and of the types in them.

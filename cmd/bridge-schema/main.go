@@ -17,15 +17,17 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
+	"syscall"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/releasediff"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 func main() {
@@ -44,16 +46,19 @@ func run(root string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	defer cancel()
-	work, err := os.MkdirTemp("", "bridge-schema-")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	work, err := scripted.Folder("bridge-schema-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	r, err := codex.LoadRelease(ctx, codex.Command{Path: path}, work)
+	r, err := releasediff.Load(ctx, codex.Command{Path: path}, work)
 	if err != nil {
 		return err
+	}
+	if why := r.Unread[codex.PartMethods]; why != "" {
+		return fmt.Errorf("the schema of %s can't be read: %s", path, why)
 	}
 	tested, err := codex.Tested()
 	if err != nil {

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
-	"time"
+	"runtime"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/methods"
@@ -23,11 +21,8 @@ type methodsDiffCmd struct {
 	Patch bool   `help:"Print a patch to the source of codex-bridge, for \"git apply\"." name:"patch" xor:"format"`
 }
 
-// releaseTime bounds how long Codex may take to describe itself. Measured: four seconds, with
-// hundreds of runs that each try one configuration key.
-const releaseTime = 2 * time.Minute
-
-// Run prints the differences. It ends with 1 if there are any.
+// Run prints the differences. It ends with 1 if there are any, or if a part can't be compared. On Linux
+// alone Codex can be asked for the configuration keys.
 func (c methodsDiffCmd) Run(out io.Writer) error {
 	cfg, err := loadConfig()
 	if err != nil {
@@ -41,17 +36,18 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	}
 	var other *codex.Release
 	err = untilStopped(func(ctx context.Context) (err error) {
-		ctx, cancel := context.WithTimeout(ctx, releaseTime)
-		defer cancel()
 		dir, remove, err := store.MakeScratch()
 		if err != nil {
 			return err
 		}
-		other, err = codex.LoadRelease(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, dir)
+		other, err = releasediff.Load(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, dir)
 		return errors.Join(err, remove())
 	})
+	if stopped := (*codex.StoppedError)(nil); errors.As(err, &stopped) {
+		return fmt.Errorf("%w while %s described its %s", stopped.Err, path, stopped.Part)
+	}
 	if err != nil {
-		return loadReleaseError(path, err)
+		return fmt.Errorf("%s can't be compared: %w", path, err)
 	}
 	tested, err := codex.Tested()
 	if err != nil {
@@ -65,7 +61,7 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	case c.JSON:
 		enc := json.NewEncoder(out)
 		enc.SetIndent("", "  ")
-		err = enc.Encode(changes)
+		err = enc.Encode(append(changes, releasediff.Unread(other)...))
 	case c.Patch:
 		var patch []byte
 		if patch, err = releasediff.Patch(tested, other, changes); err == nil {
@@ -77,33 +73,20 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range slices.Sorted(maps.Keys(other.Unread)) {
-		printError("codex-bridge: the %s of this Codex are not compared: %s", part, other.Unread[part])
+	failed := len(changes) > 0
+	for _, part := range releasediff.Unread(other) {
+		printError("codex-bridge: the %s of this Codex are not compared: %s", part.Name, part.Why)
+		failed = failed || part.Name != string(codex.PartConfigKeys) || runtime.GOOS == "linux"
 	}
-	if len(changes) > 0 {
+	if failed {
 		return exitError(1)
 	}
 	return nil
 }
 
-// loadReleaseError says why a Codex could not be compared, and what the bridge waited for.
-func loadReleaseError(path string, err error) error {
-	var stopped *codex.StoppedError
-	switch {
-	case !errors.As(err, &stopped):
-		return fmt.Errorf("the schema of %s can't be read: %w", path, err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s did not describe its %s within %s of its start; try again when the machine is less busy", path, stopped.Part, releaseTime)
-	}
-	return fmt.Errorf("%w while %s described its %s", stopped.Err, path, stopped.Part)
-}
-
 func printChanges(out io.Writer, other *codex.Release, changes []releasediff.Change) error {
 	w := &printer{w: out}
-	w.line("codex %s, compared with %s, which this codex-bridge knows:", other.Version, methods.Measured)
-	if len(changes) == 0 {
-		w.line("no difference")
-	}
+	w.line("codex %s, compared with %s, which this codex-bridge knows: %s", other.Version, methods.Measured, releasediff.Summary(changes))
 	for _, c := range changes {
 		w.line("%s", c)
 	}

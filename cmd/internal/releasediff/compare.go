@@ -26,15 +26,19 @@ type Change struct {
 	// Type is the type of a field or of an enum value, Command the command of a flag.
 	Type    string `json:"type,omitempty"`
 	Command string `json:"command,omitempty"`
-	Name    string `json:"name,omitempty"` // of all other kinds
-	Was     string `json:"was,omitempty"`
-	Is      string `json:"is,omitempty"`
+	// Model is the kind of model that a tool is offered, Tool the tool of a parameter.
+	Model codex.ModelKind `json:"model,omitempty"`
+	Tool  string          `json:"tool,omitempty"`
+	Name  string          `json:"name,omitempty"` // of all other kinds
+	Was   string          `json:"was,omitempty"`
+	Is    string          `json:"is,omitempty"`
 	// Like is the most similar name, and Class and Verdict are what the bridge does with that. They
 	// are a proposal for a new name.
 	Like    string        `json:"like,omitempty"`
 	Class   methods.Class `json:"class,omitempty"`
 	Verdict string        `json:"verdict,omitempty"`
 	Place   string        `json:"place,omitempty"` // the files to change
+	Why     string        `json:"why,omitempty"`   // a part is not compared
 }
 
 // Kind is the kind of a name.
@@ -49,11 +53,21 @@ const (
 	EnumValue        Kind = "enum value"
 	HookEvent        Kind = "hook event"
 	RequirementField Kind = "requirement field"
-	Flag             Kind = "flag"
+	SentField        Kind = "sent field" // of a type that Codex sends, such as a response or an item
+	SentType         Kind = "sent type"
+	Flag             Kind = "flag"         // of codex.Commands
+	CommandFlag      Kind = "command flag" // of another command
 	Command          Kind = "command"
 	ConfigKey        Kind = "config key"
 	Feature          Kind = "feature"
+	DefaultModel     Kind = "default model"
+	Model            Kind = "model"
+	Tool             Kind = "tool"
+	ToolParameter    Kind = "tool parameter"
 )
+
+// NotCompared is Change.Change of a part that could not be read. The part is in Change.Name.
+const NotCompared = "not compared"
 
 const (
 	isNew   = "new"
@@ -64,9 +78,11 @@ const (
 // Compare returns the differences between two releases, sorted by kind and name, with proposals for
 // new names. It skips parts that could not be read from one of them.
 func Compare(tested, other *codex.Release) ([]Change, error) {
-	c := &comparison{}
-	c.compareMethods(tested, other)
+	c := &comparison{changes: []Change{}}
 	read := func(part codex.Part) bool { return tested.Unread[part] == "" && other.Unread[part] == "" }
+	if read(codex.PartMethods) {
+		c.compareMethods(tested, other)
+	}
 	if read(codex.PartTypes) {
 		c.compareLists(tested.Types, other.Types, Type, func(name, field string) Change {
 			return Change{Kind: Field, Type: name, Field: field}
@@ -75,18 +91,31 @@ func Compare(tested, other *codex.Release) ([]Change, error) {
 		c.compareLists(tested.Requirements, other.Requirements, Type, func(name, field string) Change {
 			return Change{Kind: RequirementField, Type: name, Name: field}
 		})
+		c.compareLists(tested.Sent, other.Sent, SentType, func(name, field string) Change {
+			return Change{Kind: SentField, Type: name, Field: field}
+		})
 	}
 	if read(codex.PartFeatures) {
-		c.compareFeatures(tested.Features, other.Features)
+		c.compareValues(tested.Features, other.Features, Feature)
 	}
 	if read(codex.PartFlags) {
 		c.compareNames(tested.Commands, other.Commands, func(name string) Change { return Change{Kind: Command, Name: name} })
 		c.compareLists(tested.Flags, other.Flags, Flag, func(command, flag string) Change {
 			return Change{Kind: Flag, Command: command, Name: flag}
 		})
+		c.compareCommandFlags(tested, other)
 	}
 	if read(codex.PartConfigKeys) {
 		c.compareNames(tested.ConfigKeys, other.ConfigKeys, func(key string) Change { return Change{Kind: ConfigKey, Name: key} })
+	}
+	if read(codex.PartModels) {
+		if was, is := tested.DefaultModel, other.DefaultModel; was != is {
+			c.add(changed, Change{Kind: DefaultModel, Was: was, Is: is})
+		}
+		c.compareValues(tested.Models, other.Models, Model)
+	}
+	if read(codex.PartTools) {
+		c.compareTools(tested.Tools, other.Tools)
 	}
 	err := propose(tested, other, c.changes)
 	return c.changes, err
@@ -101,7 +130,6 @@ func (c *comparison) add(how string, one Change) {
 }
 
 func (c *comparison) compareMethods(tested, other *codex.Release) {
-	c.changes = []Change{}
 	for _, side := range methods.Sides() {
 		for _, name := range union(tested.Methods[side], other.Methods[side]) {
 			was, had := tested.Methods[side][name]
@@ -174,9 +202,40 @@ func (c *comparison) compareEnums(was, is map[string][]string) {
 	})
 }
 
-func (c *comparison) compareFeatures(was, is map[string]string) {
+// compareCommandFlags compares the flags of the commands that both releases have.
+func (c *comparison) compareCommandFlags(tested, other *codex.Release) {
+	for _, command := range tested.Commands {
+		if slices.Contains(other.Commands, command) {
+			c.compareNames(tested.CommandFlags[command], other.CommandFlags[command], func(flag string) Change {
+				return Change{Kind: CommandFlag, Command: command, Name: flag}
+			})
+		}
+	}
+}
+
+func (c *comparison) compareTools(was, is map[codex.ModelKind]map[string][]string) {
+	for _, model := range []codex.ModelKind{codex.DefaultModel, codex.DirectModel} {
+		for _, name := range union(was[model], is[model]) {
+			old, had := was[model][name]
+			now, has := is[model][name]
+			switch {
+			case !had:
+				c.add(isNew, Change{Kind: Tool, Model: model, Name: name})
+			case !has:
+				c.add(gone, Change{Kind: Tool, Model: model, Name: name})
+			default:
+				c.compareNames(old, now, func(param string) Change {
+					return Change{Kind: ToolParameter, Model: model, Tool: name, Name: param}
+				})
+			}
+		}
+	}
+}
+
+// compareValues compares a property by name.
+func (c *comparison) compareValues(was, is map[string]string, kind Kind) {
 	for _, name := range union(was, is) {
-		one := Change{Kind: Feature, Name: name, Was: was[name], Is: is[name]}
+		one := Change{Kind: kind, Name: name, Was: was[name], Is: is[name]}
 		switch {
 		case one.Was == "":
 			c.add(isNew, one)
@@ -195,13 +254,44 @@ func union[T any](a, b map[string]T) []string {
 	return slices.Compact(keys)
 }
 
+// Unread returns the parts of a release that are not compared, in the order of codex.Parts.
+func Unread(r *codex.Release) (list []Change) {
+	for _, part := range codex.Parts() {
+		if why := r.Unread[part]; why != "" {
+			list = append(list, Change{Change: NotCompared, Name: string(part), Why: why})
+		}
+	}
+	return list
+}
+
+// Summary counts changes in one line: "3 new methods, 1 gone flag".
+func Summary(changes []Change) string {
+	var order []string
+	count := make(map[string]int)
+	for _, c := range changes {
+		if count[c.Change]++; count[c.Change] == 1 {
+			order = append(order, c.Change)
+		}
+	}
+	for i, what := range order {
+		order[i] = fmt.Sprintf("%d %s", count[what], what)
+		if count[what] > 1 {
+			order[i] += "s"
+		}
+	}
+	if order == nil {
+		return "no difference"
+	}
+	return strings.Join(order, ", ")
+}
+
 // String returns the change as one line, with the proposal.
 func (c Change) String() string {
 	words := []string{fmt.Sprintf("%-21s", c.Change)}
 	if c.Side != nil {
 		words = append(words, c.Side.String())
 	}
-	for _, word := range []string{c.Method, c.Type, c.Command, c.Field, c.Name} {
+	for _, word := range []string{c.Method, c.Type, c.Command, string(c.Model), c.Tool, c.Field, c.Name} {
 		if word != "" {
 			words = append(words, word)
 		}

@@ -2,6 +2,7 @@ package releasediff
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -123,6 +124,10 @@ func (p *proposer) proposeFor(c *Change) {
 	case Flag:
 		c.Like, c.Place = nearest(c.Name, p.tested.Flags[c.Command], nil), flagsFile
 		c.Verdict = p.flagVerdict(c.Command, cmp.Or(c.Like, c.Name))
+	case CommandFlag:
+		c.Like, c.Place = nearest(c.Name, p.tested.CommandFlags[c.Command], nil), commandsFile
+	case Tool:
+		c.Like = nearest(c.Name, slices.Sorted(maps.Keys(p.tested.Tools[c.Model])), nil)
 	case ConfigKey:
 		c.Like, c.Place = nearest(c.Name, p.tested.ConfigKeys, nil), keysFile
 		c.Verdict = p.argsVerdict("-c", cmp.Or(c.Like, c.Name)+"=1")

@@ -1,0 +1,62 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"codex-bridge.example/bridge/child"
+)
+
+// readModels reads the models that Codex has without an account, and the model of a thread without one.
+func (r *Release) readModels(ctx context.Context, c Command, home string) (err error) {
+	server, err := c.Connect(ctx, home)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close(ctx)) }()
+	var list struct {
+		Data []struct {
+			ID        string `json:"id"`
+			Hidden    bool   `json:"hidden"`
+			Default   string `json:"defaultReasoningEffort"`
+			Supported []struct {
+				Effort string `json:"reasoningEffort"`
+			} `json:"supportedReasoningEfforts"`
+		} `json:"data"`
+	}
+	if err := CallInto(ctx, server, &list, "model/list", map[string]any{"includeHidden": true, "limit": 1000}); err != nil {
+		return err
+	}
+	var thread struct {
+		Model string `json:"model"`
+	}
+	if err := CallInto(ctx, server, &thread, "thread/start", map[string]any{"ephemeral": true, "cwd": home}); err != nil {
+		return err
+	}
+	if len(list.Data) == 0 || thread.Model == "" {
+		return errors.New("Codex names no model")
+	}
+	r.Models, r.DefaultModel = make(map[string]string), thread.Model
+	for _, m := range list.Data {
+		words := []string{m.Default, "of"}
+		for _, one := range m.Supported {
+			words = append(words, one.Effort)
+		}
+		if m.Hidden {
+			words = append(words, "(hidden)")
+		}
+		r.Models[m.ID] = strings.Join(words, " ")
+	}
+	return nil
+}
+
+// CallInto sends a request to a Codex, and parses the result.
+func CallInto(ctx context.Context, server *child.Client, result any, method string, params any) error {
+	value, err := server.Call(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(value.Raw(), result)
+}
