@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -36,7 +38,12 @@ const (
 			"Asks": {"oneOf": [{"enum": ["never"]}, {"properties": {"granular": true}, "required": ["granular"], "additionalProperties": false}]},
 			"NoStrings": {"oneOf": [{"properties": {"only": true}, "required": ["only"]}]},
 			"HookEventName": {"enum": ["stop", "interrupt"]},
-			"Sent": {"properties": {"s": true}},
+			"Sent": {"properties": {"s": true, "entry": {"$ref": "#/definitions/v2/Entry"}, "shared": {"$ref": "#/definitions/v2/Item"}}},
+			"Entry": {"oneOf": [
+				{"properties": {"type": {"enum": ["plan"]}, "steps": true}},
+				{"properties": {"type": {"enum": ["reply"]}, "step": {"$ref": "#/definitions/v2/Step"}}}]},
+			"Step": {"properties": {"title": true}},
+			"OneResponse": {"properties": {"cursor": true}},
 			"ConfigRequirements": {"properties": {"network": {"anyOf": [{"$ref": "#/definitions/v2/Network"}, {"type": "null"}]}}},
 			"Network": {"properties": {"enabled": true, "self": {"additionalProperties": {"$ref": "#/definitions/v2/Network"}}}}}}}`
 	features   = "hooks            stable             true\nnew_thing   under development  false\n"
@@ -58,6 +65,9 @@ const (
                 ;;
             codex,apply)
                 cmd="codex__apply"
+                ;;
+            codex,exec)
+                cmd="codex__exec"
                 ;;
             codex,help)
                 cmd="codex__help"
@@ -81,17 +91,35 @@ const (
             opts="--listen daemon"
                 --listen)
             ;;
+        codex__apply)
+            opts="-c -h --config --help --dry-run [TASK]"
+                --config)
+                -c)
+            ;;
+        codex__app__server__daemon)
+            opts="-h --help"
+            ;;
+        codex__app__server__daemon__start__up)
+            opts="-h --help --pid-file"
+                --pid-file)
+            ;;
         codex__exec)
             opts="--color"
                 --color)
+            ;;
+        codex__help__apply)
+            opts="--none"
 `
 )
+
+// noTools is called only for a release whose models are read.
+func noTools(context.Context, codex.Command, string, *codex.Release) error { return errors.New("called") }
 
 func TestLoadRelease(t *testing.T) {
 	files := schemaFiles()
 	files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = bundle, features, completion
 	c := printer(t, files)
-	got, err := codex.LoadRelease(t.Context(), c, t.TempDir())
+	got, err := codex.LoadRelease(t.Context(), c, t.TempDir(), noTools)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,18 +129,29 @@ func TestLoadRelease(t *testing.T) {
 		Types:   map[string][]string{"Item": {"of", "text", "type"}, "Answer": {"scope", "scope.inner"}},
 		Enums: map[string][]string{
 			"OneParams.mode": {"a", "b"}, "Item.type": {"image", "text"}, "Asks": {"granular", "never"},
-			"HookEventName": {"interrupt", "stop"},
+			"HookEventName": {"interrupt", "stop"}, "Entry.type": {"plan", "reply"},
 		},
 		Requirements: map[string][]string{"ConfigRequirements": {"network"}, "Network": {"enabled", "self"}},
-		Commands:     []string{"app-server", "app-server daemon", "app-server daemon start-up", "apply"},
+		Sent:         map[string][]string{"Entry plan": {"steps", "type"}, "Entry reply": {"step", "type"}, "Step": {"title"}, "OneResponse": {"cursor"}},
+		Commands:     []string{"app-server", "app-server daemon", "app-server daemon start-up", "apply", "exec"},
 		Flags:        map[string][]string{"codex": {"--config=", "--yes", "-c="}, "codex app-server": {"--listen="}, "codex exec": {"--color="}},
+		CommandFlags: map[string][]string{"apply": {"--dry-run"}, "app-server daemon start-up": {"--pid-file="}},
 		Features:     map[string]string{"hooks": "stable true", "new_thing": "under development false"},
-		Unread:       map[codex.Part]string{codex.PartConfigKeys: c.Path + " is not a Linux program, and none is beside it; the keys can be read from Codex for Linux only"},
+		Unread: map[codex.Part]string{
+			codex.PartConfigKeys: c.Path + " is not a Linux program, and none is beside it; the keys can be read from Codex for Linux only",
+			codex.PartModels:     got.Unread[codex.PartModels],
+			codex.PartTools:      got.Unread[codex.PartModels],
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+	if !strings.Contains(got.Unread[codex.PartModels], "initialize") { // the script is no app-server
+		t.Errorf("models: %q", got.Unread[codex.PartModels])
+	}
 
+	got.DefaultModel, got.Models = "m-1", map[string]string{"m-1": "low of low high"}
+	got.Tools = map[codex.ModelKind]map[string][]string{codex.DefaultModel: {"exec": {}}, codex.DirectModel: {"run": {"cmd"}}}
 	text, err := got.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +161,7 @@ func TestLoadRelease(t *testing.T) {
 		t.Fatalf("%v in %s", err, text)
 	}
 	want.Features, want.Unread, want.ConfigKeys = nil, nil, []string{}
+	want.DefaultModel, want.Models, want.Tools = got.DefaultModel, got.Models, got.Tools
 	if diff := cmp.Diff(*want, decoded); diff != "" {
 		t.Error(diff)
 	}
@@ -130,25 +170,49 @@ func TestLoadRelease(t *testing.T) {
 	}
 }
 
-// A part in an unknown form is missing with a reason. It must not look like a release with fewer
-// names.
+// A part in an unknown form is missing with a reason, and the others are read. It must not look like a
+// release with fewer names.
 func TestLoadReleaseReportsUnreadParts(t *testing.T) {
+	unread := func(files map[string]string) (*codex.Release, map[codex.Part]string) {
+		t.Helper()
+		got, err := codex.LoadRelease(t.Context(), printer(t, files), t.TempDir(), noTools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, got.Unread
+	}
 	files := schemaFiles()
 	files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = `{"definitions": {}}`, "none\n", "complete -F _codex\n"
-	got, err := codex.LoadRelease(t.Context(), printer(t, files), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, reasons := unread(files)
 	for part, want := range map[codex.Part]string{
 		codex.PartTypes: "no type ConfigRequirements", codex.PartFeatures: "names no feature", codex.PartFlags: "no flags of codex",
-		codex.PartConfigKeys: "not a Linux program",
+		codex.PartConfigKeys: "not a Linux program", codex.PartModels: "initialize",
 	} {
-		if !strings.Contains(got.Unread[part], want) {
-			t.Errorf("%s: %q, want %q", part, got.Unread[part], want)
+		if !strings.Contains(reasons[part], want) {
+			t.Errorf("%s: %q, want %q", part, reasons[part], want)
 		}
 	}
-	got.FillFrom(&codex.Release{Enums: map[string][]string{"A": {"b"}}, Flags: map[string][]string{"codex": {"-c"}}, ConfigKeys: []string{"model"}})
-	if len(got.Enums)*len(got.Flags)*len(got.ConfigKeys) != 1 {
+	got.FillFrom(&codex.Release{
+		Enums: map[string][]string{"A": {"b"}}, Sent: map[string][]string{"B": {"c"}}, Flags: map[string][]string{"codex": {"-c"}},
+		CommandFlags: map[string][]string{"apply": {"-x"}}, ConfigKeys: []string{"model"}, Models: map[string]string{"m": ""},
+	})
+	if len(got.Enums)*len(got.Sent)*len(got.Flags)*len(got.CommandFlags)*len(got.ConfigKeys)*len(got.Models) != 1 {
+		t.Errorf("FillFrom: %v", got)
+	}
+
+	delete(files, "full/ServerRequest.json")
+	files["features"], files["completion"] = features, completion
+	got, reasons = unread(files)
+	for _, part := range []codex.Part{codex.PartMethods, codex.PartTypes} {
+		if !strings.Contains(reasons[part], "ServerRequest.json") {
+			t.Errorf("%s: %q", part, reasons[part])
+		}
+	}
+	if len(got.Features) != 2 || len(got.Commands) != 5 {
+		t.Errorf("without methods the others are not read: %v", got)
+	}
+	got.FillFrom(&codex.Release{Methods: map[methods.Side]map[string]codex.MethodShape{methods.ClientRequest: {}}})
+	if len(got.Methods) != 1 {
 		t.Errorf("FillFrom: %v", got)
 	}
 }
@@ -182,7 +246,7 @@ func TestLoadReleaseNamesThePartThatItWaitedFor(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			_, err = codex.LoadRelease(ctx, c, t.TempDir())
+			_, err = codex.LoadRelease(ctx, c, t.TempDir(), noTools)
 			if want := "stopped while Codex described its " + string(part) + ": the machine goes down"; err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
@@ -191,4 +255,19 @@ func TestLoadReleaseNamesThePartThatItWaitedFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A part that takes too long is missing with a reason, and the error of its end is not in it.
+func TestPartHasATimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &codex.Release{Unread: make(map[codex.Part]string)}
+		start := time.Now()
+		err := codex.ReadPart(r, t.Context(), codex.PartFlags, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if err != nil || r.Unread[codex.PartFlags] != "Codex took longer than 1m0s" || time.Since(start) != time.Minute {
+			t.Errorf("%v, %v after %s", err, r.Unread, time.Since(start))
+		}
+	})
 }

@@ -23,7 +23,7 @@ const (
 	PartFlags      Part = "flags" // with commands
 	PartConfigKeys Part = "configuration keys"
 	PartModels     Part = "models"
-	PartTools      Part = "tools" // not read by LoadRelease
+	PartTools      Part = "tools"
 )
 
 // Parts returns all parts, in the order in which they are read.
@@ -60,17 +60,20 @@ func (r *Release) FillFrom(other *Release) {
 	}
 }
 
-// LoadRelease runs Codex to get all parts of a Release but the tools. Each part has a time limit of its
-// own. A part that can't be read is in Release.Unread. dir is as for LoadMethods; the homes of Codex are
-// in it. If ctx ends, the error is a *StoppedError.
-func LoadRelease(ctx context.Context, c Command, dir string) (*Release, error) {
+// ToolReader reads the tools of a release whose models are read. Codex's home is a new folder.
+type ToolReader func(ctx context.Context, c Command, home string, r *Release) error
+
+// LoadRelease runs Codex to get all parts of a Release. Each part has a time limit of its own. A part
+// that can't be read is in Release.Unread. dir is as for LoadMethods; the homes of Codex are in it. If ctx
+// ends, the error is a *StoppedError.
+func LoadRelease(ctx context.Context, c Command, dir string, tools ToolReader) (*Release, error) {
 	home := filepath.Join(dir, "home")
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return nil, err
 	}
 	c.Env = Environ(orOwn(c.Env), map[string]string{"CODEX_HOME": home}, nil)
 	r := &Release{Unread: make(map[Part]string)}
-	if err := r.Read(ctx, "version", func(ctx context.Context) (err error) { r.Version, err = c.version(ctx); return err }); err != nil {
+	if err := r.readPart(ctx, "version", func(ctx context.Context) (err error) { r.Version, err = c.version(ctx); return err }); err != nil {
 		return nil, err
 	}
 	if reason := r.Unread["version"]; reason != "" {
@@ -90,21 +93,27 @@ func LoadRelease(ctx context.Context, c Command, dir string) (*Release, error) {
 		{PartFeatures, func(ctx context.Context) (err error) { r.Features, err = c.features(ctx); return err }},
 		{PartFlags, func(ctx context.Context) error { return r.readCommands(ctx, c) }},
 		{PartModels, func(ctx context.Context) error { return r.readModels(ctx, c, filepath.Join(dir, "models")) }},
+		{PartTools, func(ctx context.Context) error {
+			if reason := r.Unread[PartModels]; reason != "" {
+				return errors.New(reason)
+			}
+			return tools(ctx, c, filepath.Join(dir, "tools"), r)
+		}},
 		{PartConfigKeys, func(ctx context.Context) (err error) {
 			r.ConfigKeys, err = c.configKeys(ctx, filepath.Join(dir, "keys"), slices.Sorted(maps.Keys(r.Features)))
 			return err
 		}},
 	} {
-		if err := r.Read(ctx, one.part, one.read); err != nil {
+		if err := r.readPart(ctx, one.part, one.read); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// Read reads a part within its time. If that fails, the reason is in Unread. If ctx ends, the error is
+// readPart reads a part within its time. If that fails, the reason is in Unread. If ctx ends, the error is
 // a *StoppedError.
-func (r *Release) Read(ctx context.Context, part Part, read func(context.Context) error) error {
+func (r *Release) readPart(ctx context.Context, part Part, read func(context.Context) error) error {
 	limit := partTime
 	if part == PartConfigKeys {
 		limit = configKeysTime

@@ -157,16 +157,20 @@ func TestStoppedCommandLeavesNoFiles(t *testing.T) {
 // names what it waited for.
 func TestStoppedDiffLeavesNoFiles(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
+		name  string
 		sig   syscall.Signal
 		call  string // of Codex, during which the signal comes
+		file  string // below the scratch folder, which the call needs
 		waits string
 	}{
-		"SIGTERM": {syscall.SIGTERM, "--print-startup-config", "configuration keys"},
-		"SIGINT":  {syscall.SIGINT, "generate-json-schema", "methods"},
-		"SIGHUP":  {syscall.SIGHUP, "generate-json-schema", "methods"},
+		{"SIGTERM", syscall.SIGTERM, "app-server", "*/keys/config.toml", "configuration keys"},
+		{"SIGTERM", syscall.SIGTERM, "app-server", "*/tools/config.toml", "tools"},
+		{"SIGINT", syscall.SIGINT, "generate-json-schema", "", "methods"},
+		{"SIGHUP", syscall.SIGHUP, "generate-json-schema", "", "methods"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		name := c.name
+		t.Run(name+" "+c.waits, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{codex: codexPath})
 			scratch := filepath.Join(w.state, store.ScratchFolder)
@@ -176,11 +180,16 @@ func TestStoppedDiffLeavesNoFiles(t *testing.T) {
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			w.must(cmd.Start())
-			for !w.runs(c.call) {
+			waits := func() bool {
+				found, err := filepath.Glob(filepath.Join(scratch, c.file))
+				w.must(err)
+				return len(found) > 0 && w.runs(c.call)
+			}
+			for !waits() {
 				if ctx.Err() != nil {
 					t.Fatal("Codex was not called with " + c.call)
 				}
-				time.Sleep(time.Millisecond)
+				time.Sleep(10 * time.Millisecond)
 			}
 			if made, err := os.ReadDir(scratch); err != nil || len(made) == 0 {
 				t.Fatalf("it creates no folder: %v", err)

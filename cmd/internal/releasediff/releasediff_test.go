@@ -71,6 +71,16 @@ func TestCompare(t *testing.T) {
 	other.Commands = append(slices.Clone(other.Commands[1:]), "debug app-server send-message-v3")
 	add(other.Flags, "codex app-server", "--ws-origin=")
 	other.ConfigKeys = append(slices.Clone(other.ConfigKeys[1:]), "openai_realtime_base_url", "sandbox_workspace_write.writable_files")
+	add(other.Sent, "ThreadItem plan", "steps")
+	other.Sent["NewResponse"] = []string{"a"}
+	delete(other.Sent, "ThreadItem reasoning")
+	add(other.CommandFlags, "sandbox", "--transparent-tcp")
+	add(other.CommandFlags, "new-command", "--all") // the command is new
+	other.DefaultModel = "gpt-9"
+	other.Models["gpt-9"], other.Models["gpt-5.5"] = "low of low high", "low of low"
+	add(other.Tools[codex.DefaultModel], "functions/exec/exec_command", "network")
+	other.Tools[codex.DirectModel]["view_image_async"] = []string{"path"}
+	delete(other.Tools[codex.DirectModel], "view_image")
 	other.Features["shell_tool_v2"], other.Features["old_thing"] = "stable true", "removed false"
 	other.Features["memories"] = "stable true"
 	delete(other.Features, "personality")
@@ -95,6 +105,9 @@ func TestCompare(t *testing.T) {
 		{Change: "gone type", Kind: Type, Name: "SortDirection"},
 		{Change: "new enum value", Kind: EnumValue, Type: "ThreadItem.type", Name: "webFetch", Like: "webSearch", Verdict: "not judged", Place: schemaFile},
 		{Change: "new requirement field", Kind: RequirementField, Type: "ConfigRequirements", Name: "allowedSandboxModesByHost", Like: "allowedSandboxModes", Verdict: "read", Place: needsFile},
+		{Change: "new sent type", Kind: SentType, Name: "NewResponse"},
+		{Change: "new sent field", Kind: SentField, Type: "ThreadItem plan", Field: "steps"},
+		{Change: "gone sent type", Kind: SentType, Name: "ThreadItem reasoning"},
 		{Change: "changed feature", Kind: Feature, Name: "memories", Was: "stable false", Is: "stable true", Verdict: "user", Place: featuresFile},
 		{Change: "new feature", Kind: Feature, Name: "old_thing", Is: "removed false", Verdict: "none", Place: featuresFile},
 		{Change: "gone feature", Kind: Feature, Name: "personality", Was: tested.Features["personality"]},
@@ -103,9 +116,16 @@ func TestCompare(t *testing.T) {
 		{Change: "gone command", Kind: Command, Name: "agents"},
 		{Change: "new flag", Kind: Flag, Command: "codex", Name: "--remote-control-token=", Like: "--remote-auth-token-env=", Verdict: "refused", Place: flagsFile},
 		{Change: "new flag", Kind: Flag, Command: "codex app-server", Name: "--ws-origin=", Like: "--ws-audience=", Verdict: "pass", Place: flagsFile},
+		{Change: "new command flag", Kind: CommandFlag, Command: "sandbox", Name: "--transparent-tcp", Place: commandsFile},
 		{Change: "new config key", Kind: ConfigKey, Name: "openai_realtime_base_url", Like: "openai_base_url", Verdict: "refused", Place: keysFile},
 		{Change: "new config key", Kind: ConfigKey, Name: "sandbox_workspace_write.writable_files", Like: "sandbox_workspace_write.writable_roots", Verdict: "refused", Place: keysFile},
 		{Change: "gone config key", Kind: ConfigKey, Name: tested.ConfigKeys[0]},
+		{Change: "changed default model", Kind: DefaultModel, Was: tested.DefaultModel, Is: "gpt-9"},
+		{Change: "changed model", Kind: Model, Name: "gpt-5.5", Was: tested.Models["gpt-5.5"], Is: "low of low"},
+		{Change: "new model", Kind: Model, Name: "gpt-9", Is: "low of low high"},
+		{Change: "new tool parameter", Kind: ToolParameter, Model: codex.DefaultModel, Tool: "functions/exec/exec_command", Name: "network"},
+		{Change: "gone tool", Kind: Tool, Model: codex.DirectModel, Name: "view_image"},
+		{Change: "new tool", Kind: Tool, Model: codex.DirectModel, Name: "view_image_async", Like: "view_image"},
 	}
 	got, err := Compare(tested, other)
 	if err != nil {
@@ -124,8 +144,10 @@ func TestCompare(t *testing.T) {
 // A part that one release lacks because it could not be read is not compared.
 func TestCompareSkipsUnreadParts(t *testing.T) {
 	tested, other := releases(t)
-	other.Types, other.Enums, other.Requirements, other.Features, other.Flags, other.Commands, other.ConfigKeys = nil, nil, nil, nil, nil, nil, nil
-	other.Unread = map[codex.Part]string{codex.PartTypes: "no", codex.PartFeatures: "no", codex.PartFlags: "no", codex.PartConfigKeys: "no"}
+	*other = codex.Release{Version: other.Version, Unread: make(map[codex.Part]string)}
+	for _, part := range codex.Parts() {
+		other.Unread[part] = "no " + string(part)
+	}
 	changes, err := Compare(tested, other)
 	if err != nil || len(changes) != 0 {
 		t.Errorf("%v, %v", changes, err)
@@ -133,6 +155,24 @@ func TestCompareSkipsUnreadParts(t *testing.T) {
 	patch, err := Patch(tested, other, changes)
 	if err != nil || strings.Contains(string(patch), "\n@@") {
 		t.Errorf("%v, %s", err, patch)
+	}
+	unread := Unread(other)
+	if len(unread) != len(codex.Parts()) {
+		t.Errorf("unread: %v", unread)
+	}
+	text, err := json.Marshal(unread[0])
+	if want := `{"change":"not compared","name":"methods","why":"no methods"}`; err != nil || string(text) != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	if got := Summary(nil); got != "no difference" {
+		t.Error(got)
+	}
+	got := Summary([]Change{{Change: "new method"}, {Change: "gone flag"}, {Change: "new method"}})
+	if want := "2 new methods, 1 gone flag"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -143,6 +183,9 @@ func TestChangeLine(t *testing.T) {
 		},
 		"new feature            x: stable true  (proposal: user)":                       {Change: "new feature", Name: "x", Is: "stable true", Verdict: "user"},
 		"changed feature        x: stable true, was removed false":                      {Change: "changed feature", Name: "x", Was: "removed false", Is: "stable true"},
+		"changed default model: b, was a":                                               {Change: "changed default model", Was: "a", Is: "b"},
+		"new tool parameter     default model  exec  cmd":                               {Change: "new tool parameter", Model: codex.DefaultModel, Tool: "exec", Name: "cmd"},
+		"new command flag       sandbox  --x  (proposal: like --y)":                     {Change: "new command flag", Command: "sandbox", Name: "--x", Like: "--y"},
 		"gone enum value        A  b":                                                   {Change: "gone enum value", Type: "A", Name: "b"},
 		"new requirement field  A  b  (proposal: not read)":                             {Change: "new requirement field", Type: "A", Name: "b", Verdict: "not read"},
 		"new flag               codex app-server  --x=  (proposal: refused, like --y=)": {Change: "new flag", Command: "codex app-server", Name: "--x=", Verdict: "refused", Like: "--y="},

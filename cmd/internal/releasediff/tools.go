@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 
@@ -16,18 +15,10 @@ import (
 
 // Load runs a Codex to get all parts of a release. See codex.LoadRelease.
 func Load(ctx context.Context, c codex.Command, dir string) (*codex.Release, error) {
-	r, err := codex.LoadRelease(ctx, c, dir)
-	if err != nil {
-		return nil, err
-	}
-	err = r.Read(ctx, codex.PartTools, func(ctx context.Context) (err error) {
-		if reason := r.Unread[codex.PartModels]; reason != "" {
-			return errors.New(reason)
-		}
-		r.Tools, err = offeredTools(ctx, c, filepath.Join(dir, "tools"), r)
+	return codex.LoadRelease(ctx, c, dir, func(ctx context.Context, c codex.Command, home string, r *codex.Release) (err error) {
+		r.Tools, err = offeredTools(ctx, c, home, r)
 		return err
 	})
-	return r, err
 }
 
 // maxModels is how many models are tried until one has tools without code mode.

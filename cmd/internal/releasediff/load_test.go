@@ -1,0 +1,123 @@
+package releasediff
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/cmd/internal/scripted"
+)
+
+// recorded returns the description of Codex 0.169.0 that Load returned, without the features.
+func recorded(t *testing.T) *codex.Release {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "codex-0.169.0.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &codex.Release{Unread: map[codex.Part]string{codex.PartFeatures: "not recorded"}}
+	if err := json.Unmarshal(text, r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The installed Codex has no difference from itself. A newer one than 0.169.0 has the differences of its
+// release notes, of each kind.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	path, err := filepath.Abs(filepath.Join(repository, "testdata", "npm", "node_modules", ".bin", "codex"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := scripted.Folder("releasediff-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	got, err := Load(t.Context(), codex.Command{Path: path}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "linux" {
+		delete(got.Unread, codex.PartConfigKeys)
+	}
+	if len(got.Unread) > 0 {
+		t.Errorf("unread: %v", got.Unread)
+	}
+	was := recorded(t)
+	changes, err := Compare(was, got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, c := range changes {
+		line, _, _ := strings.Cut(c.String(), "  (proposal")
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	if got.Version == was.Version {
+		if len(lines) > 0 {
+			t.Errorf("differences from itself: %q", lines)
+		}
+		return
+	}
+	for _, want := range []string{
+		"new command flag sandbox --transparent-tcp",
+		"new command flag exec-server --linux-sandbox-transparent-tcp",
+		"new command flag exec-server --tcp-upstream-proxy=",
+		"gone command stdio-to-uds",
+		"new sent field ThreadItem mcpToolCall environmentId",
+		"new sent type ThreadRealtimeListResponse",
+		"changed default model: gpt-6.2-sol, was gpt-6.1-sol",
+		"new model gpt-6.2-sol: low of low medium high xhigh max ultra",
+		"new tool default model functions/send_message_to_user_async",
+		"new config key features.network_proxy.transparent_tcp",
+		"new config key permissions.NAME.network.transparent_tcp",
+		"new config key features.guardianv2.async_elastic_budgeting",
+		"new config key features.rollout_budget.limit_budget",
+		"new config key features.token_budget.context_window_as_tool_output",
+	} {
+		if !slices.Contains(lines, want) && (runtime.GOOS == "linux" || !strings.Contains(want, "config key")) {
+			t.Errorf("missing: %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("the differences are\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+// The description is the same whatever the order in which Codex lists names.
+func TestRecordedIsEncoded(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join("testdata", "codex-0.169.0.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := recorded(t).Encode()
+	if err != nil || !bytes.Equal(want, got) {
+		t.Errorf("%v: the recorded description differs from its encoding", err)
+	}
+}
+
+// Code that runs tools has their declarations in its description.
+func TestToolsOf(t *testing.T) {
+	body := `{"tools": [{"type": "web_search"}, {"type": "function", "name": "wait", "parameters": {"properties": {"ms": {}}}}],
+		"input": [{"type": "message"}, {"type": "additional_tools", "tools": [{"type": "namespace", "name": "functions", "tools": [
+		{"type": "custom", "name": "exec", "description": "Runs code.\ndeclare const tools: { run(args: {\n  // A command.\n  cmd: string;\n  env?: {\n    inner: string;\n  };\n}): Promise<{\n  output: string;\n}>; };\ndeclare const tools: { now(): Promise<unknown>; };"}]}]}]}`
+	got, codeMode, err := toolsOf(scripted.Request{Body: json.RawMessage(body)})
+	if err != nil || !codeMode {
+		t.Fatalf("%v, %v", codeMode, err)
+	}
+	text, err := json.Marshal(got)
+	if want := `{"functions/exec":[],"functions/exec/now":[],"functions/exec/run":["cmd","env"],"wait":["ms"],"web_search":[]}`; err != nil || string(text) != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
+	}
+	if _, _, err := toolsOf(scripted.Request{Body: json.RawMessage(`{}`)}); err == nil {
+		t.Error("no tools are no error")
+	}
+}
