@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/bridge/child"
 	"codex-bridge.example/rpc"
@@ -48,12 +49,18 @@ func (c Command) configKeys(ctx context.Context, home string, features []string)
 	return keys, errors.Join(err, server.Close(ctx))
 }
 
-// Connect starts an app-server with a home folder, which it creates, and initializes the connection. The caller closes it.
+// loopback has the hosts that Codex reaches without a proxy.
+const loopback = "127.0.0.1,localhost"
+
+// Connect starts an app-server with a home folder, which it creates, and initializes the connection. The
+// app-server installs no plugins. The caller closes the connection.
 func (c Command) Connect(ctx context.Context, home string) (*child.Client, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
-	env, err := childEnviron(Environ(orOwn(c.Env), map[string]string{"CODEX_HOME": home}, nil))
+	env, err := childEnviron(Environ(orOwn(c.Env), map[string]string{
+		"CODEX_HOME": home, "NO_PROXY": loopback, "no_proxy": loopback, // a stand-in for the model is reached directly
+	}, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +83,11 @@ const (
 	// featuresTable has a name for each feature.
 	featuresTable = "features"
 	wrongValue    = "1.5"   // has a wrong type for nearly all keys
-	alike         = 4       // lists of one type in a table that are shown as one, as those of the events of hooks
-	maxTables     = 7       // levels of tables
 	otherValue    = `"a b"` // has a wrong type for the others, which are numbers
-	maxKeys       = 500     // in a table
+	// alike is how many lists of one type in a table are shown as one, like those of the events of hooks.
+	alike     = 4
+	maxTables = 7   // levels of tables
+	maxKeys   = 500 // in a table
 	// maxTried is how many keys are tried at once. Measured with Codex 0.171: a request with 1,500 keys
 	// takes 7 ms, one with few takes 1 ms.
 	maxTried = 400
@@ -161,11 +169,11 @@ func (t configTable) with(value string, words ...string) string {
 }
 
 // place finds the place in a complaint.
-var place = regexp.MustCompile(`^.*config\.toml:([0-9]+):[0-9]+: `)
+var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.*config\.toml:([0-9]+):[0-9]+: `) })
 
 // lineOf returns the line that a complaint names, from 0, and the complaint without it.
 func lineOf(complaint string) (line int, rest string) {
-	m := place.FindStringSubmatchIndex(complaint)
+	m := place().FindStringSubmatchIndex(complaint)
 	if m == nil {
 		return -1, complaint
 	}
@@ -192,7 +200,7 @@ func (p *keyProber) explore(t configTable, about string) error {
 			if _, known[key], err = p.about(t, "["+wrongValue+"]", key); err != nil {
 				return err
 			}
-			ofType[typeName.FindString(known[key])]++
+			ofType[typeName().FindString(known[key])]++
 		}
 	}
 	done := make(map[string]bool)
@@ -209,7 +217,7 @@ func (p *keyProber) explore(t configTable, about string) error {
 			continue
 		}
 		inside := t.child(key, inList[key])
-		if name := typeName.FindString(about); inList[key] && ofType[name] >= alike && name != "" {
+		if name := typeName().FindString(about); inList[key] && ofType[name] >= alike && name != "" {
 			if done[name] {
 				continue
 			}
@@ -232,11 +240,11 @@ func isTable(complaint string) bool {
 	return false
 }
 
-var typeName = regexp.MustCompile(`expected (struct|internally tagged enum) \w+`)
+var typeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`expected (struct|internally tagged enum) \w+`) })
 
 // keysOf is tableKeys, once for each type of Codex.
 func (p *keyProber) keysOf(t configTable, about string) (map[string]string, error) {
-	m := typeName.FindString(about)
+	m := typeName().FindString(about)
 	if known, ok := p.structs[m]; ok && m != "" {
 		return known, nil
 	}
@@ -319,7 +327,7 @@ func (p *keyProber) featureTables(t configTable, control string, known map[strin
 		if err != nil {
 			return err
 		}
-		if complaint != control {
+		if complaint != control && complaint != "" { // of what Connect sets there is none
 			known[feature] = complaint
 		}
 	}

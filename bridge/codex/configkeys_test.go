@@ -97,7 +97,7 @@ func TestProbeKeys(t *testing.T) {
 		"exporter.grpc": {"endpoint": "a string"},
 		"hidden":        {"one": "a boolean", "two": "a string"},
 		"hooks":         {"type": "tag", "timeout": "u64", "!": "type"},
-		"features":      {"*": "a boolean", "proxy": "union"},
+		"features":      {"*": "a boolean", "proxy": "union", "set": "f64"},
 		"features.proxy": {
 			"*": "union", "enabled": "a boolean", "url": "a string", "mode": "of its own", "domains": "struct", "limit_of": "u64",
 		},
@@ -113,7 +113,7 @@ func TestProbeKeys(t *testing.T) {
 		f.tables[""][word] = "u64"
 	}
 	f.tables[""]["single"] = "a boolean" // a word alone is not tried
-	got, err := codex.ProbeKeys(lists, []string{"proxy", "shell"}, f.complain)
+	got, err := codex.ProbeKeys(lists, []string{"proxy", "set", "shell"}, f.complain)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
-var quotedName = regexp.MustCompile("`([^`]*)`")
+var quotedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]*)`") })
 
 // listedNames returns the names that a complaint about an unknown one lists; nil if it lists none.
 func listedNames(complaint string) (names []string) {
@@ -17,7 +18,7 @@ func listedNames(complaint string) (names []string) {
 		return nil
 	}
 	_, list, _ := strings.Cut(complaint, ", expected ")
-	for _, m := range quotedName.FindAllStringSubmatch(list, -1) {
+	for _, m := range quotedName().FindAllStringSubmatch(list, -1) {
 		names = append(names, m[1])
 	}
 	return names
@@ -41,7 +42,7 @@ func (p *keyProber) listedKeys(t configTable, complaint string, known map[string
 // variants returns the forms of a table that has one for each value of the missing field that Codex
 // complains about; nil if it has only one.
 func (p *keyProber) variants(t configTable, complaint string) (forms []configTable, err error) {
-	tag := quotedName.FindStringSubmatch(complaint)[1]
+	tag := quotedName().FindStringSubmatch(complaint)[1]
 	if _, complaint, err = p.about(t, `"`+unknownKey+`"`, tag); err != nil {
 		return nil, err
 	}

@@ -113,7 +113,9 @@ const (
 )
 
 // noTools is called only for a release whose models are read.
-func noTools(context.Context, codex.Command, string, *codex.Release) error { return errors.New("called") }
+func noTools(context.Context, codex.Command, string, *codex.Release) error {
+	return errors.New("called")
+}
 
 func TestLoadRelease(t *testing.T) {
 	files := schemaFiles()

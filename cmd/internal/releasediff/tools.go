@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/cmd/internal/scripted"
@@ -131,17 +132,19 @@ func toolsOf(r scripted.Request) (list map[string][]string, codeMode bool, err e
 
 var (
 	// declaredTool finds a tool in the description of the tool that runs code.
-	declaredTool = regexp.MustCompile(`(?ms)^declare const tools: \{ (\w+)\((.*?)\): Promise<`)
+	declaredTool = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?ms)^declare const tools: \{ (\w+)\((.*?)\): Promise<`)
+	})
 	// declaredParameter finds a parameter in a declaration.
-	declaredParameter = regexp.MustCompile(`(?m)^  (\w+)\??: `)
+	declaredParameter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^  (\w+)\??: `) })
 )
 
 // nestedTools returns the tools that code can call, from the description of the tool that runs it.
 func nestedTools(description string) map[string][]string {
 	list := make(map[string][]string)
-	for _, m := range declaredTool.FindAllStringSubmatch(description, -1) {
+	for _, m := range declaredTool().FindAllStringSubmatch(description, -1) {
 		params := []string{}
-		for _, p := range declaredParameter.FindAllStringSubmatch(m[2], -1) {
+		for _, p := range declaredParameter().FindAllStringSubmatch(m[2], -1) {
 			params = append(params, p[1])
 		}
 		slices.Sort(params)
