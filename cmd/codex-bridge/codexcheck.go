@@ -123,7 +123,10 @@ func (c *codexCheck) run(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	if err := c.compare(ctx, command); err != nil {
-		c.CompareError = loadReleaseError(c.Path, err).Error()
+		if ctx.Err() != nil {
+			return err
+		}
+		c.CompareError = fmt.Sprintf("%s can't be compared: %v", c.Path, err)
 	}
 	results, err := canary.Run(ctx, canary.Options{Bridge: self, Codex: c.Path, Env: command.Env})
 	if err != nil {
@@ -147,15 +150,13 @@ func (c *codexCheck) run(ctx context.Context, cfg *config.Config) error {
 	return nil
 }
 
-// compare finds the changes, within releaseTime.
+// compare finds the changes.
 func (c *codexCheck) compare(ctx context.Context, command codex.Command) error {
-	ctx, cancel := context.WithTimeout(ctx, releaseTime)
-	defer cancel()
 	dir, remove, err := store.MakeScratch()
 	if err != nil {
 		return err
 	}
-	other, err := codex.LoadRelease(ctx, command, dir)
+	other, err := releasediff.Load(ctx, command, dir)
 	if err := errors.Join(err, remove()); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 type methodsCmd struct {
 	List methodsListCmd `cmd:"" default:"withargs" help:"List every method of Codex, its class, its verdict under your configuration, and the reason." example:"codex-bridge methods list --verdict deny"`
-	Diff methodsDiffCmd `cmd:"" help:"Compare all names of another Codex with those of the tested one, with a proposed verdict for each new one. The exit status is 1 if there are differences." example:"codex-bridge methods diff --codex ./codex-next"`
+	Diff methodsDiffCmd `cmd:"" help:"Compare all names of another Codex with those of the tested one, with a proposed verdict for each new one. The exit status is 1 if there are differences or a part can't be compared." example:"codex-bridge methods diff --codex ./codex-next"`
 }
 
 type methodsListCmd struct {
