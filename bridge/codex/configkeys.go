@@ -109,7 +109,7 @@ type keyProber struct {
 func probeKeys(lists [][]string, features []string, ask func(text string) (string, error)) ([]string, error) {
 	p := &keyProber{found: make(map[string]bool), structs: make(map[string]map[string]string), features: features}
 	name := regexp.MustCompile(`^([a-z_][a-z0-9_-]*|[A-Z][a-z][A-Za-z]*)$`)
-	words := make(map[string]bool)
+	words := map[string]bool{"_default": true} // of [apps]; no list has it
 	for _, list := range lists {
 		if len(list) < 2 { // names of spans and counters
 			continue
@@ -281,7 +281,10 @@ func (p *keyProber) tableKeys(t configTable, about string, known map[string]stri
 			return nil
 		}
 		if slices.Equal(t.path, []string{featuresTable}) {
-			return p.featureTables(t, control, known)
+			return p.otherTables(t, p.features, control, known)
+		}
+		if err := p.otherTables(t, p.reserved(), control, known); err != nil {
+			return err
 		}
 		for _, value := range []string{"{}", `"a"`, "true"} { // besides keys
 			complaint, err := p.ask(t.with(value, unknownKey))
@@ -320,18 +323,23 @@ func (p *keyProber) beside(known map[string]string) []string {
 	return slices.Sorted(maps.Keys(words))
 }
 
-// featureTables adds the features that are not only true or false.
-func (p *keyProber) featureTables(t configTable, control string, known map[string]string) error {
-	for _, feature := range p.features {
-		_, complaint, err := p.about(t, wrongValue, feature)
+// otherTables adds the names whose type is not that of other names, control.
+func (p *keyProber) otherTables(t configTable, names []string, control string, known map[string]string) error {
+	for _, name := range names {
+		_, complaint, err := p.about(t, wrongValue, name)
 		if err != nil {
 			return err
 		}
 		if complaint != control && complaint != "" { // of what Connect sets there is none
-			known[feature] = complaint
+			known[name] = complaint
 		}
 	}
 	return nil
+}
+
+// reserved returns the words that a table with names of the user may have for itself, such as _default.
+func (p *keyProber) reserved() []string {
+	return slices.DeleteFunc(slices.Clone(p.words), func(word string) bool { return !strings.HasPrefix(word, "_") })
 }
 
 // complaints adds the words that are keys of a table, and whose type is not that of the value. control

@@ -85,19 +85,20 @@ func (f fakeConfig) complain(text string) (string, error) {
 func TestProbeKeys(t *testing.T) {
 	f := fakeConfig{hidden: "hidden", tables: map[string]fakeTable{
 		"": {
-			"model": "a string", "limit": "u64", "rate": "f64", "tools": "struct", "servers": "a map", "rules": "a sequence",
+			"model": "a string", "limit": "u64", "rate": "f64", "tools": "struct", "servers": "struct", "rules": "a sequence",
 			"exporter": "enum", "hidden": "struct", "features": "struct", "hooks": "a sequence",
 		},
-		"tools":         {"web": "struct", "seconds": "f64", "flag": "a boolean"},
-		"tools.web":     {"deep": "a boolean"},
-		"servers":       {"*": "struct Server"},
-		"servers.NAME":  {"command": "a string", "!": "command"},
-		"rules":         {"path": "a string"},
-		"exporter":      {"*": "enum", "grpc": "struct", "off": "unit"},
-		"exporter.grpc": {"endpoint": "a string"},
-		"hidden":        {"one": "a boolean", "two": "a string"},
-		"hooks":         {"type": "tag", "timeout": "u64", "!": "type"},
-		"features":      {"*": "a boolean", "proxy": "union", "set": "f64"},
+		"tools":            {"web": "struct", "seconds": "f64", "flag": "a boolean"},
+		"tools.web":        {"deep": "a boolean"},
+		"servers":          {"*": "struct Server", "_default": "struct"},
+		"servers._default": {"path": "a string"},
+		"servers.NAME":     {"command": "a string", "!": "command"},
+		"rules":            {"path": "a string"},
+		"exporter":         {"*": "enum", "grpc": "struct", "off": "unit"},
+		"exporter.grpc":    {"endpoint": "a string"},
+		"hidden":           {"one": "a boolean", "two": "a string"},
+		"hooks":            {"type": "tag", "timeout": "u64", "!": "type"},
+		"features":         {"*": "a boolean", "proxy": "union", "set": "f64"},
 		"features.proxy": {
 			"*": "union", "enabled": "a boolean", "url": "a string", "mode": "of its own", "domains": "struct", "limit_of": "u64",
 		},
@@ -105,7 +106,7 @@ func TestProbeKeys(t *testing.T) {
 	lists := [][]string{
 		{"limit", "model", "rate", "tools", "servers", "rules", "exporter", "hidden", "features", "hooks"},
 		{"web", "seconds", "flag", "deep"},
-		{"command", "path", "grpc", "endpoint", "one", "two", "type", "timeout"},
+		{"command", "_other", "path", "grpc", "endpoint", "one", "two", "type", "timeout"},
 		{"max_a", "max_b", "max_c", "max_d", "max_e", "enabled", "url", "mode", "domains", "limit_of", "full", "enabled", "other"},
 		{"single"},
 	}
@@ -121,7 +122,7 @@ func TestProbeKeys(t *testing.T) {
 		"exporter", "exporter.grpc", "exporter.grpc.endpoint",
 		"features", "features.proxy", "features.proxy.domains", "features.proxy.enabled", "features.proxy.limit_of", "features.proxy.mode", "features.proxy.url",
 		"hidden", "hidden.one", "hidden.two", "hooks", "hooks.timeout", "hooks.type", "limit", "max_a", "max_b", "max_c", "max_d", "max_e", "model", "rate",
-		"rules", "rules.path", "servers", "servers.NAME.command", "tools", "tools.flag", "tools.seconds", "tools.web", "tools.web.deep",
+		"rules", "rules.path", "servers", "servers.NAME.command", "servers._default", "servers._default.path", "tools", "tools.flag", "tools.seconds", "tools.web", "tools.web.deep",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
