@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 	add(other.Sent, "ThreadItem plan", "steps")
 	other.Sent["NewResponse"] = []string{"a"}
 	delete(other.Sent, "ThreadItem reasoning")
-	add(other.CommandFlags, "sandbox", "--transparent-tcp")
+	add(other.CommandFlags, "sandbox", "--zebra")
 	add(other.CommandFlags, "new-command", "--all") // the command is new
 	other.DefaultModel = "gpt-9"
 	other.Models["gpt-9"], other.Models["gpt-5.5"] = "low of low high", "low of low"
@@ -116,7 +116,7 @@ func TestCompare(t *testing.T) {
 		{Change: "gone command", Kind: Command, Name: "agents"},
 		{Change: "new flag", Kind: Flag, Command: "codex", Name: "--remote-control-token=", Like: "--remote-auth-token-env=", Verdict: "refused", Place: flagsFile},
 		{Change: "new flag", Kind: Flag, Command: "codex app-server", Name: "--ws-origin=", Like: "--ws-audience=", Verdict: "pass", Place: flagsFile},
-		{Change: "new command flag", Kind: CommandFlag, Command: "sandbox", Name: "--transparent-tcp", Place: commandsFile},
+		{Change: "new command flag", Kind: CommandFlag, Command: "sandbox", Name: "--zebra", Place: commandsFile},
 		{Change: "new config key", Kind: ConfigKey, Name: "openai_realtime_base_url", Like: "openai_base_url", Verdict: "refused", Place: keysFile},
 		{Change: "new config key", Kind: ConfigKey, Name: "sandbox_workspace_write.writable_files", Like: "sandbox_workspace_write.writable_roots", Verdict: "refused", Place: keysFile},
 		{Change: "gone config key", Kind: ConfigKey, Name: tested.ConfigKeys[0]},
