@@ -28,7 +28,6 @@ var mayCallTemporary = map[string]string{
 	"cmd/bridge-bench":                   "it is a tool for this repository, which commands can change as well",
 	"cmd/bridge-mutate":                  "it is a tool for this repository, which commands can change as well",
 	"cmd/bridge-releases":                "it is a tool for this repository, which commands can change as well",
-	"cmd/bridge-schema":                  "it is a tool for this repository, which commands can change as well",
 	"packaging":                          "the release is in dist of this repository, which commands can change as well",
 }
 
