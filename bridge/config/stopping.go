@@ -9,6 +9,8 @@ var StoppingMethods = map[string]bool{
 	"thread/queue/delete":                  true,
 	"thread/realtime/stop":                 true,
 	"thread/sample/cancel":                 true,
+	"thread/search/cancel":                 true,
+	"thread/search/stream/cancel":          true,
 	"thread/backgroundTerminals/clean":     true,
 	"thread/backgroundTerminals/terminate": true,
 	"command/exec/terminate":               true,

@@ -122,12 +122,6 @@ func (c *codexCheck) run(ctx context.Context, cfg *config.Config) error {
 	if c.Codex, err = codex.NewProgram(command).Version(ctx); err != nil {
 		return err
 	}
-	if err := c.compare(ctx, command); err != nil {
-		if ctx.Err() != nil {
-			return err
-		}
-		c.CompareError = fmt.Sprintf("%s can't be compared: %v", c.Path, err)
-	}
 	results, err := canary.Run(ctx, canary.Options{Bridge: self, Codex: c.Path, Env: command.Env})
 	if err != nil {
 		return err
@@ -138,6 +132,12 @@ func (c *codexCheck) run(ctx context.Context, cfg *config.Config) error {
 			trial.Error = r.Err.Error()
 		}
 		c.Tried = append(c.Tried, trial)
+	}
+	if err := c.compare(ctx, command); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		c.CompareError = fmt.Sprintf("%s can't be compared: %v", c.Path, err)
 	}
 	if err := enforceable(cfg).Check(c.Codex); err != nil {
 		c.Notes = append(c.Notes, "an enforced policy refuses this release all the same: "+err.Error())
