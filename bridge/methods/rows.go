@@ -21,7 +21,7 @@ var (
 // Measured is the newest release of Codex that the tables cover, which their first line names.
 var Measured = func() string {
 	first, _, _ := strings.Cut(MethodTable, "\n")
-	return strings.TrimPrefix(first, releasePrefix)
+	return strings.TrimSpace(strings.TrimPrefix(first, releasePrefix))
 }()
 
 const releasePrefix = "codex "

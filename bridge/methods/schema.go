@@ -10,7 +10,7 @@ import (
 //go:embed schema.json
 var Schema []byte
 
-// FeatureTable is the text of features.txt: one row for each feature of Codex Measured.
+// FeatureTable is the text of features.txt: one row for each feature of the supported releases of Codex.
 //
 //go:embed features.txt
 var FeatureTable string

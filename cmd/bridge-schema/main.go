@@ -94,12 +94,19 @@ func writeShapes(root, schema, version string) error {
 	if err != nil {
 		return fmt.Errorf("the format of Codex's schema has changed: %w", err)
 	}
-	keepOlder(t, methods.Shapes())
+	kept := keepOlder(t, methods.Shapes())
 	text, err := encode(t)
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(root, "bridge", "methods", "shapes.json"), text)
+	if err := write(filepath.Join(root, "bridge", "methods", "shapes.json"), text); err != nil {
+		return err
+	}
+	older, err := os.ReadFile(filepath.Join(root, "bridge", "methods", "older.txt"))
+	if err != nil {
+		return err
+	}
+	return checkOlder(string(older), kept)
 }
 
 // check returns the differences between the tables and Codex, and the parts that could not be read.
@@ -133,7 +140,7 @@ func check(tested, r *codex.Release) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(tested.Features)) {
 		if r.Features != nil && r.Features[name] == "" {
-			faults = append(faults, fmt.Errorf("feature %s: Codex %s does not have it; remove the row", name, r.Version))
+			faults = append(faults, fmt.Errorf("feature %s: Codex %s does not have it; write the last release with it into until", name, r.Version))
 		}
 	}
 	return errors.Join(faults...)

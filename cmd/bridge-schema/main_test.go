@@ -84,7 +84,7 @@ func TestCheckListsDifferences(t *testing.T) {
 		"server request item/tool/call: Codex 1.2.3 does not have it; write the last release with it into until",
 		"feature hooks: it is stable false, and stable true in bridge/methods/features.txt",
 		"feature teleport: no row; add one to bridge/methods/features.txt",
-		"feature apps: Codex 1.2.3 does not have it; remove the row",
+		"feature apps: Codex 1.2.3 does not have it; write the last release with it into until",
 	}
 	if diff := cmp.Diff(want, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Error(diff)

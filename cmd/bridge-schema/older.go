@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -10,29 +12,52 @@ import (
 )
 
 // keepOlder adds the shapes that older supported releases have and this one lacks: those of methods that the table
-// still has, and members, values and variants. A member that one of both lacks is not required.
-func keepOlder(now, older *methods.ShapeTable) {
-	has := func(side methods.Side) func(string) bool {
+// still has, and members, values and variants. A member that one of both lacks is not required. It returns the lines of
+// older.txt for what it adds.
+func keepOlder(now, older *methods.ShapeTable) (kept []string) {
+	known := func(side methods.Side) func(string) bool {
 		return func(method string) bool {
 			_, ok := methods.Lookup(side, method)
 			return ok
 		}
 	}
-	keepShapes(now.Requests, older.Requests, has(methods.ClientRequest))
-	keepShapes(now.Notifications, older.Notifications, has(methods.ClientNotification))
-	keepShapes(now.Answers, older.Answers, has(methods.ServerRequest))
-	keepShapes(now.Definitions, older.Definitions, func(string) bool { return true })
-}
-
-func keepShapes(now, older map[string]*methods.Shape, has func(string) bool) {
-	for name, was := range older {
-		switch {
-		case now[name] != nil:
-			now[name] = widen(now[name], was)
-		case has(name):
-			now[name] = was
+	keep := func(table string, now, older map[string]*methods.Shape, known func(string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(older)) {
+			wide, was := now[name], older[name]
+			switch {
+			case wide != nil:
+				wide = widen(wide, was)
+			case known(name):
+				wide = was
+			}
+			if !reflect.DeepEqual(wide, now[name]) {
+				now[name], kept = wide, append(kept, table+" | "+name)
+			}
 		}
 	}
+	keep("requests", now.Requests, older.Requests, known(methods.ClientRequest))
+	keep("notifications", now.Notifications, older.Notifications, known(methods.ClientNotification))
+	keep("answers", now.Answers, older.Answers, known(methods.ServerRequest))
+	keep("definitions", now.Definitions, older.Definitions, func(string) bool { return true })
+	return kept
+}
+
+// checkOlder compares the lines of older.txt with those that keepOlder returned.
+func checkOlder(text string, kept []string) error {
+	var faults []error
+	err := methods.EachRow("older.txt", text, 2, func(cells []string) error {
+		line := strings.Join(cells, " | ")
+		if at := slices.Index(kept, line); at >= 0 {
+			kept = slices.Delete(kept, at, at+1)
+		} else {
+			faults = append(faults, fmt.Errorf("bridge/methods/older.txt has %q, and no older release has more there", line))
+		}
+		return nil
+	})
+	for _, line := range kept {
+		faults = append(faults, fmt.Errorf("shapes.json has more than Codex's schema in %q; if an older supported release has it, add the line to bridge/methods/older.txt, else restore shapes.json", line))
+	}
+	return errors.Join(append(faults, err)...)
 }
 
 // widen returns a shape that has all values of both.
@@ -40,7 +65,7 @@ func widen(now, was *methods.Shape) *methods.Shape {
 	if reflect.DeepEqual(now, was) {
 		return now
 	}
-	if now.Ref != was.Ref || now.Tag != was.Tag {
+	if now.Ref != was.Ref || now.Tag != was.Tag || has(now, methods.KindArray) != has(was, methods.KindArray) || has(now, methods.KindObject) != has(was, methods.KindObject) {
 		return &methods.Shape{Any: []*methods.Shape{now, was}}
 	}
 	wide := *now
@@ -62,6 +87,11 @@ func widen(now, was *methods.Shape) *methods.Shape {
 	if takesAnyText(now) || takesAnyText(was) {
 		wide.Enum = nil
 	}
+	for _, name := range was.Refused {
+		if !slices.Contains(wide.Refused, name) {
+			wide.Refused = append(slices.Clip(wide.Refused), name)
+		}
+	}
 	wide.Members, wide.Variants = widenAll(now.Members, was.Members), widenAll(now.Variants, was.Variants)
 	wide.Required = slices.DeleteFunc(slices.Clone(now.Required), func(name string) bool { return was.Members != nil && !slices.Contains(was.Required, name) })
 	if now.Elem != nil && was.Elem != nil {
@@ -79,8 +109,10 @@ func widen(now, was *methods.Shape) *methods.Shape {
 	return &wide
 }
 
+func has(s *methods.Shape, kind rune) bool { return strings.ContainsRune(s.Kinds, kind) }
+
 func takesAnyText(s *methods.Shape) bool {
-	return strings.ContainsRune(s.Kinds, methods.KindString) && len(s.Enum) == 0
+	return has(s, methods.KindString) && len(s.Enum) == 0
 }
 
 func widenAll(now, was map[string]*methods.Shape) map[string]*methods.Shape {

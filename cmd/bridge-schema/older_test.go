@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,7 +32,17 @@ func TestKeepOlder(t *testing.T) {
 			"Name":   {Kinds: "s", Enum: []string{"x"}},
 		},
 	}
-	keepOlder(now, older)
+	kept := keepOlder(now, older)
+	wantKept := []string{"answers | currentTime/read", "definitions | Gone", "definitions | Item", "definitions | Mode", "definitions | Name", "definitions | Params"}
+	if diff := cmp.Diff(wantKept, kept); diff != "" {
+		t.Errorf("kept: %s", diff)
+	}
+	if err := checkOlder("# names\n"+strings.Join(wantKept, "\n"), slices.Clone(kept)); err != nil {
+		t.Error(err)
+	}
+	if err := checkOlder("definitions | Other", []string{"definitions | Mode"}); err == nil || !strings.Contains(err.Error(), "Other") || !strings.Contains(err.Error(), "Mode") {
+		t.Errorf("checkOlder: %v", err)
+	}
 	want := &methods.ShapeTable{
 		Requests: map[string]*methods.Shape{"thread/list": {Kinds: "oz"}},
 		Answers:  map[string]*methods.Shape{"currentTime/read": {Kinds: "n"}},
