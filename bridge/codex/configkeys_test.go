@@ -3,6 +3,7 @@ package codex_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,5 +145,18 @@ func TestProbeKeysErrors(t *testing.T) {
 		if keys, err := codex.ProbeKeys([][]string{{"model", "limit"}}, nil, ask); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v, want %s", keys, err, want)
 		}
+	}
+}
+
+// A complaint in a form that no Codex has ends the search, and not the program.
+func TestProbeKeysUnknownComplaint(t *testing.T) {
+	keys, err := codex.ProbeKeys([][]string{{"model", "limit"}}, nil, func(text string) (string, error) {
+		if text == "" {
+			return "", nil
+		}
+		return "config.toml:1:1: missing field `x", nil
+	})
+	if err == nil && slices.Contains(keys, "model") {
+		t.Errorf("%v, %v", keys, err)
 	}
 }

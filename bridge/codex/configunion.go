@@ -42,7 +42,11 @@ func (p *keyProber) listedKeys(t configTable, complaint string, known map[string
 // variants returns the forms of a table that has one for each value of the missing field that Codex
 // complains about; nil if it has only one.
 func (p *keyProber) variants(t configTable, complaint string) (forms []configTable, err error) {
-	tag := quotedName().FindStringSubmatch(complaint)[1]
+	quoted := quotedName().FindStringSubmatch(complaint)
+	if quoted == nil {
+		return nil, nil
+	}
+	tag := quoted[1]
 	if _, complaint, err = p.about(t, `"`+unknownKey+`"`, tag); err != nil {
 		return nil, err
 	}

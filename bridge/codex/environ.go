@@ -36,3 +36,11 @@ func environ(base []string, add map[string]string, remove []string, goos string)
 	}
 	return env
 }
+
+// WithoutCodex returns an environment without the variables that change where Codex has its files, or its name. Those of
+// the bridge stay.
+func WithoutCodex(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		return strings.HasPrefix(entry, "CODEX_") && !strings.HasPrefix(entry, "CODEX_BRIDGE_")
+	})
+}

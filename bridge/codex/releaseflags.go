@@ -59,16 +59,19 @@ func CommandNames(script string) []string {
 // commandStates returns the commands by their state in a completion script.
 func commandStates(script string) map[string]string {
 	step := regexp.MustCompile(`(?m)^ +(codex\w*),([\w-]+)\)\r?\n +cmd="(codex\w*)"`)
+	steps := make(map[string][][]string) // by the state from which they lead
+	for _, m := range step.FindAllStringSubmatch(script, -1) {
+		steps[m[1]] = append(steps[m[1]], m)
+	}
 	names := map[string]string{"codex": ""}
-	for more := true; more; {
-		more = false
-		for _, m := range step.FindAllStringSubmatch(script, -1) {
-			from, word, to := m[1], m[2], m[3]
-			parent, found := names[from]
-			if _, done := names[to]; !found || done || word == "help" || !strings.HasSuffix(to, "__"+strings.ReplaceAll(word, "-", "__")) {
+	for states := []string{"codex"}; len(states) > 0; states = states[1:] {
+		for _, m := range steps[states[0]] {
+			word, to := m[2], m[3]
+			if _, done := names[to]; done || word == "help" || !strings.HasSuffix(to, "__"+strings.ReplaceAll(word, "-", "__")) {
 				continue
 			}
-			names[to], more = strings.TrimSpace(parent+" "+word), true
+			names[to] = strings.TrimSpace(names[states[0]] + " " + word)
+			states = append(states, to)
 		}
 	}
 	return names

@@ -71,7 +71,7 @@ func LoadRelease(ctx context.Context, c Command, dir string, tools ToolReader) (
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return nil, err
 	}
-	c.Env = Environ(orOwn(c.Env), map[string]string{"CODEX_HOME": home}, nil)
+	c.Env = Environ(WithoutCodex(orOwn(c.Env)), map[string]string{"CODEX_HOME": home}, nil)
 	r := &Release{Unread: make(map[Part]string)}
 	if err := r.readPart(ctx, "version", func(ctx context.Context) (err error) { r.Version, err = c.version(ctx); return err }); err != nil {
 		return nil, err
