@@ -69,9 +69,8 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 	}
 	s.guard.SetMountPoints(s.mountPoints)
 	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
-	usable := enforceable(cfg)
 	s.guard.HoldRequirements(configFiles().Requirements)
-	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, usable) })
+	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, enforceable(s.config.Load())) })
 	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program, log) })
 	s.memory = approvals.NewMemory(approvals.MemoryOptions{
 		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.store, Secrets: secrets(cfg),

@@ -57,9 +57,9 @@ func TestNewerCodexThanMaxIsRefused(t *testing.T) {
 			}
 		})
 	}
-	t.Run("change of the mode", func(t *testing.T) {
+	t.Run("change of the limit", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, options{config: strings.Replace(maxVersion("0.166.0"), "enforce", "off", 1)})
+		w := newWorld(t, options{config: maxVersion(version)})
 		c := w.open(proxyArgv...)
 		c.initialize(nil)
 		c.must("model/list", map[string]any{})
