@@ -99,7 +99,7 @@ type Client struct {
 	mu      sync.Mutex
 	opening map[string]chan struct{} // by thread, closed after the response to the request that opens it
 
-	ended map[string]struct{} // keys of questions whose end the bridge has told; the lock of clients guards it
+	ended map[string]struct{} // keys of questions whose end the bridge has sent; the lock of clients guards it
 }
 
 // Clients returns the clients of the same Codex.

@@ -298,7 +298,7 @@ func (c *Client) turnCompleted(_ context.Context, msg *bridge.ServerMessage) {
 	})
 }
 
-// endEarly records that the bridge tells the client of a question's end before Codex.
+// endEarly records that the bridge sends the client the end of a question before Codex does.
 func (c *Client) endEarly(key string) {
 	s := c.clients
 	s.mu.Lock()
@@ -307,7 +307,7 @@ func (c *Client) endEarly(key string) {
 	c.ended[key] = struct{}{}
 }
 
-// takeEnd reports whether the client has already heard of a question's end, and forgets it.
+// takeEnd reports whether the bridge has sent the client the end of a question, and forgets it.
 func (c *Client) takeEnd(key string) bool {
 	c.clients.mu.Lock()
 	defer c.clients.mu.Unlock()
@@ -317,7 +317,7 @@ func (c *Client) takeEnd(key string) bool {
 }
 
 // resolved handles the notification that Codex no longer waits for an answer. A client that has left the thread
-// meanwhile, and come back, may have heard it.
+// meanwhile, and come back, may have got it from the bridge.
 func (c *Client) resolved(_ context.Context, msg *bridge.ServerMessage) {
 	if id, ok := rpc.ParseID(msg.Root().Get("params").Get("requestId")); ok {
 		if c.takeEnd(id.Key()) {

@@ -78,7 +78,7 @@ func (c codexCheckCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	check.Verdict, check.Works = check.verdict(cfg), check.failed() == nil && check.CompareError == ""
+	check.Verdict, check.Works = check.verdict(cfg), check.failed() == nil && check.isCompared()
 	if check.Works {
 		err = recordChecked(check.Codex, check.Verdict)
 	} else {
@@ -118,11 +118,11 @@ func (c *codexCheck) run(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	command := codex.Command{Path: c.Path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}
+	command := codex.Command{Path: c.Path, Args: cfg.Codex.Args, Env: codexEnviron(cfg)}
 	if c.Codex, err = codex.NewProgram(command).Version(ctx); err != nil {
 		return err
 	}
-	results, err := canary.Run(ctx, canary.Options{Bridge: self, Codex: c.Path, Env: command.Env})
+	results, err := canary.Run(ctx, canary.Options{Bridge: self, Codex: c.Path, Args: command.Args, Env: command.Env})
 	if err != nil {
 		return err
 	}
@@ -167,6 +167,11 @@ func (c *codexCheck) compare(ctx context.Context, command codex.Command) error {
 	c.NotCompared = other.Unread
 	c.Changes, err = releasediff.Compare(tested, other)
 	return err
+}
+
+// isCompared reports whether the names that a client sends were compared.
+func (c *codexCheck) isCompared() bool {
+	return c.CompareError == "" && c.NotCompared[codex.PartMethods] == "" && c.NotCompared[codex.PartTypes] == ""
 }
 
 // failed returns the names of the conversations that do not work.

@@ -37,8 +37,8 @@ type methodRow struct {
 	BuiltIn methods.Verdict `json:"builtIn,omitempty"` // if the configuration differs
 	Fields  []string        `json:"fields"`
 	Why     string          `json:"why"`
-	Since   string          `json:"since,omitempty"` // the first release of Codex with it; empty: all supported ones have it
-	Until   string          `json:"until,omitempty"` // the last one
+	Since   string          `json:"since,omitempty"`  // the first release of Codex with it; empty: all supported ones have it
+	Until   string          `json:"until,omitempty"`  // the last one
 	Origin  string          `json:"origin,omitempty"` // of the override
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 
 	"codex-bridge.example/bridge/codex"
@@ -40,7 +39,7 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		other, err = releasediff.Load(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove)}, dir)
+		other, err = releasediff.Load(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codexEnviron(cfg)}, dir)
 		return errors.Join(err, remove())
 	})
 	if stopped := (*codex.StoppedError)(nil); errors.As(err, &stopped) {

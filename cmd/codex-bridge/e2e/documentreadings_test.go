@@ -105,6 +105,8 @@ var notRun = map[[2]string]string{
 	{"docs/guides/team.md", "docker run -d -p 127.0.0.1:5433:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres"}:                  needsNetwork,
 	{"docs/guides/team.md", "docker run -d -p 127.0.0.1:3000:3000 -p 127.0.0.1:4318:4318 grafana/otel-lgtm"}:                     needsNetwork,
 	{"docs/guides/team.md", "sudo npm install -g @openai/codex@0.171.0"}:                                                         needsNetwork,
+	{"docs/guides/team.md", "codex-bridge codex check --codex /path/to/new/codex"}:                                               runsItself,
+	{"docs/guides/team.md", "codex-bridge methods diff --codex /path/to/new/codex"}:                                              runsItself,
 	{"testdata/ocsf/README.md", "python3 compile.py ocsf-schema 1.8.0 events/application/api_activity.json security_control"}:    needsNetwork,
 	{"testdata/vectors/README.md", "CODEX_BRIDGE_VECTORS=/path/to/folder go test -v -count=1 -run Vectors ./cmd/codex-bridge"}:   "these tests run by themselves, with the folder in the repository",
 	{sentencesRow, "codex-bridge app-server …"}:                                                                                  isMention,
@@ -128,6 +130,7 @@ const (
 	needsNetwork  = "it downloads packages"
 	needsRelease  = "it needs a published release; make release-try installs one from files"
 	needsTerminal = "it opens Codex's terminal interface, which the tests of the terminal do"
+	runsItself    = "it takes a minute; TestCheckedCodexIsNotReported and TestScripts run it"
 	isMention     = "the sentence names it, and does not tell the reader to run it"
 )
 
@@ -211,8 +214,7 @@ func forTeam(r *reader) {
 	database := "postgres://bridge@" + address.Path + "?host=" + socket
 	r.here = append(r.here,
 		"postgres://owner@db.example.com/fleet", database, "psql -h db.example.com -U owner fleet", "psql '"+database+"'",
-		"postgres://auditors@db.example.com/fleet", "'"+strings.Replace(database, "bridge@", "auditors@", 1)+"'",
-		"/path/to/new/codex", codexPath)
+		"postgres://auditors@db.example.com/fleet", "'"+strings.Replace(database, "bridge@", "auditors@", 1)+"'")
 	r.configure("[policy]\n") // so that there are decisions
 	r.write("workspace/policy/policy.toml", "[policy]\nsandbox = \"workspace-write\"\n")
 	r.write("workspace/new.toml", "[policy]\nsandbox = \"read-only\"\n")

@@ -15,8 +15,8 @@ import (
 
 // Patch returns the changes as a patch to the bridge's source: to the names of the tested release,
 // the rows of methods, features and commands, and the flags. A proposed row says "TODO: judge", and tests fail
-// until a person has judged it. The policy refuses a new flag until there is a rule for it. The other
-// proposals are in the lines before the patch, which `git apply` ignores.
+// until a person has judged it. The policy refuses a new flag until there is a rule for it, unless another command
+// has the flag. The other proposals are in the lines before the patch, which `git apply` ignores.
 func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
 	p, err := newProposer(tested, other)
 	if err != nil {

@@ -2,24 +2,26 @@ package canary
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // Options name the programs.
 type Options struct {
-	Bridge string // this program
-	Codex  string // the Codex to try
+	Bridge string   // this program
+	Codex  string   // the Codex to try
+	Args   []string // of the Codex, before all others
 	Env    []string
 }
 
@@ -94,9 +96,11 @@ func (o Options) build(folder string, model *scripted.Server) (Place, error) {
 		}
 	}
 	env, err := scripted.Env(home)
-	err = errors.Join(err, scripted.Home(home, model.URL(), ""), os.WriteFile(conf, []byte(Policy), 0o600),
+	args, encodeErr := json.Marshal(append([]string{}, o.Args...)) // also an array of TOML
+	policy := fmt.Sprintf("[codex]\nargs = %s\n%s", args, Policy)
+	err = errors.Join(err, encodeErr, scripted.Home(home, model.URL(), ""), os.WriteFile(conf, []byte(policy), 0o600),
 		os.WriteFile(filepath.Join(git, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600))
-	env = slices.Concat(withoutCodex(o.Env), env, []string{
+	env = slices.Concat(codex.WithoutCodex(o.Env), env, []string{
 		"CODEX_BRIDGE_CONFIG=" + conf, "CODEX_BRIDGE_CODEX=" + o.Codex, "CODEX_BRIDGE_STATE=" + p.State,
 		"HOME=" + user, // ignore the start-up files of a login shell
 		"OTEL_SDK_DISABLED=true",
@@ -106,11 +110,4 @@ func (o Options) build(folder string, model *scripted.Server) (Place, error) {
 		return editor.Start(eo)
 	}
 	return p, err
-}
-
-// withoutCodex returns an environment without the variables that change where Codex has its files, or its name.
-func withoutCodex(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		return strings.HasPrefix(entry, "CODEX_") && !strings.HasPrefix(entry, "CODEX_BRIDGE_")
-	})
 }
