@@ -69,7 +69,7 @@ func (c codexCheckCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	path, err := c.find(cfg)
+	path, err := findOther(c.Codex, cfg)
 	if err != nil {
 		return err
 	}
@@ -100,12 +100,13 @@ func (c codexCheckCmd) Run(out io.Writer) error {
 	return err
 }
 
-// find returns the absolute path of the Codex to check: the conversations run in other folders.
-func (c codexCheckCmd) find(cfg *config.Config) (string, error) {
-	if c.Codex == "" {
+// findOther returns the absolute path of the Codex that --codex names, or else of the one that the bridge starts:
+// parts of it run in other folders.
+func findOther(name string, cfg *config.Config) (string, error) {
+	if name == "" {
 		return codex.Find(cfg.Codex.Command)
 	}
-	path, err := exec.LookPath(c.Codex)
+	path, err := exec.LookPath(name)
 	if err != nil {
 		return "", usageError("--codex: " + err.Error())
 	}

@@ -27,11 +27,9 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	path := c.Codex
-	if path == "" {
-		if path, err = codex.Find(cfg.Codex.Command); err != nil {
-			return err
-		}
+	path, err := findOther(c.Codex, cfg)
+	if err != nil {
+		return err
 	}
 	var other *codex.Release
 	err = untilStopped(func(ctx context.Context) (err error) {
