@@ -73,7 +73,7 @@ func TestManipulatedFiles(t *testing.T) {
 		{"state/state.db", "gone", works}, // an empty state; nothing shows that there was another
 		{"config.toml", "open to all", "is not trusted: all users can write it (mode 0777); run chmod o-w on it"},
 		{"config.toml", "a link", works}, // many keep theirs elsewhere
-		{"config.toml", "a link to none", "no such file; create it"},
+		{"config.toml", "a link to none", "the target of the link"},
 		{"config.toml", "with two names", works},
 		{"config.toml", "a pipe", "it is not a regular file; fix it"},
 		{"config.toml", "a folder", "it is a folder; fix it"},
