@@ -102,11 +102,7 @@ func writeShapes(root, schema, version string) error {
 	if err := write(filepath.Join(root, "bridge", "methods", "shapes.json"), text); err != nil {
 		return err
 	}
-	older, err := os.ReadFile(filepath.Join(root, "bridge", "methods", "older.txt"))
-	if err != nil {
-		return err
-	}
-	return checkOlder(string(older), kept)
+	return checkOlder(olderTable, kept)
 }
 
 // check returns the differences between the tables and Codex, and the parts that could not be read.

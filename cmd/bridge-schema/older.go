@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,11 @@ import (
 
 	"codex-bridge.example/bridge/methods"
 )
+
+// olderTable is the text of older.txt.
+//
+//go:embed older.txt
+var olderTable string
 
 // keepOlder adds the shapes that older supported releases have and this one lacks: those of methods that the table
 // still has, and members, values and variants. A member that one of both lacks is not required. It returns the lines of
@@ -50,12 +56,12 @@ func checkOlder(text string, kept []string) error {
 		if at := slices.Index(kept, line); at >= 0 {
 			kept = slices.Delete(kept, at, at+1)
 		} else {
-			faults = append(faults, fmt.Errorf("bridge/methods/older.txt has %q, and no older release has more there", line))
+			faults = append(faults, fmt.Errorf("cmd/bridge-schema/older.txt has %q, and no older release has more there", line))
 		}
 		return nil
 	})
 	for _, line := range kept {
-		faults = append(faults, fmt.Errorf("shapes.json has more than Codex's schema in %q; if an older supported release has it, add the line to bridge/methods/older.txt, else restore shapes.json", line))
+		faults = append(faults, fmt.Errorf("shapes.json has more than Codex's schema in %q; if an older supported release has it, add the line to cmd/bridge-schema/older.txt, else restore shapes.json", line))
 	}
 	return errors.Join(append(faults, err)...)
 }
