@@ -18,7 +18,7 @@ import (
 // lockLog locks the decision log, as a process does that hangs, and returns the function that ends that.
 func (w *world) lockLog() (unlock func()) {
 	w.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.root, "state", store.DatabaseFile)+"?_txlock=immediate")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.root, "state", store.DatabaseFile)+"?_txlock=immediate&_pragma=busy_timeout(10000)")
 	if err != nil {
 		w.t.Fatal(err)
 	}
