@@ -180,6 +180,22 @@ return restore(1)`)
 	other.checkLua("0", `work(function(store) return #turns.interrupted(store) end)`)
 }
 
+// Another editor that creates one of the folders at the same time makes Neovim's mkdir fail, and costs no restore point.
+func TestNeovimFolderOfTwoEditors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	c := w.checkpoints()
+	c.lua(`local mkdir = vim.fn.mkdir
+vim.fn.mkdir = function(path, ...)
+  vim.fn.mkdir = mkdir
+  mkdir(vim.fs.dirname(path), "p")
+  error("Vim:E739: Cannot create directory " .. vim.fs.dirname(path) .. ": file already exists")
+end
+made = vim.fn.tempname() .. "/one/two"
+require("codex-bridge.folder").create(made, tonumber("700", 8))`)
+	c.checkLua("1", "vim.fn.isdirectory(made)")
+}
+
 // Two editors use a store at once, from its creation: each snapshot has the files of its time, while both also delete old
 // objects.
 func TestNeovimStoreOfTwoEditors(t *testing.T) {

@@ -36,7 +36,7 @@ local MAX_AGE = 24 * 3600 -- seconds for which an image of a Neovim that was kil
 -- write temporary folders, and could put a link in place of the file. So it is in a private folder.
 local function save(image)
   local folder = vim.fs.joinpath(vim.fn.stdpath("state"), "codex-bridge", "images")
-  vim.fn.mkdir(folder, "p", tonumber("700", 8))
+  require("codex-bridge.folder").create(folder, tonumber("700", 8))
   for name in vim.fs.dir(folder) do
     local old = vim.fs.joinpath(folder, name)
     local stat = vim.uv.fs_stat(old)

@@ -1,5 +1,6 @@
 -- The store of a workspace: a private bare repository with a snapshot before and after each turn. The user's own
 -- repository is never used. Work on a store is a queue of coroutines, one after the other.
+local create_folder = require("codex-bridge.folder").create
 local git = require("codex-bridge.checkpoint.git")
 local S = require("codex-bridge.strings")
 
@@ -112,11 +113,11 @@ function Store:prepare()
   if self.prepared then
     return
   end
-  vim.fn.mkdir(self.parent, "p", tonumber("700", 8))
+  create_folder(self.parent, tonumber("700", 8))
   assert(vim.uv.fs_chmod(self.parent, tonumber("700", 8)))
   self:create()
   assert(vim.uv.fs_chmod(self.dir, tonumber("700", 8)))
-  vim.fn.mkdir(self.dir .. "/info", "p")
+  create_folder(self.dir .. "/info", tonumber("755", 8))
   self:write("info/attributes", ATTRIBUTES)
   self:write_excludes()
   self:copy_index()
