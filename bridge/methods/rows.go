@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"codex-bridge.example/bridge/setting"
 )
 
 // MethodTable is the text of methods.txt, and FieldTable that of fields.txt.
@@ -140,9 +142,9 @@ func (r Row) RunsModel() bool {
 	return r.Side == ClientRequest && (r.Class == Turn || r.Class == ModelWork) && r.Verdict == Gate
 }
 
-// IsIn reports whether a release of Codex has the method. compare orders versions, as codex.CompareVersions does.
-func (r Row) IsIn(release string, compare func(a, b string) int) bool {
-	return (r.Since == "" || compare(r.Since, release) <= 0) && (r.Until == "" || compare(release, r.Until) <= 0)
+// IsIn reports whether a release of Codex has the method.
+func (r Row) IsIn(release string) bool {
+	return (r.Since == "" || setting.CompareVersions(r.Since, release) <= 0) && (r.Until == "" || setting.CompareVersions(release, r.Until) <= 0)
 }
 
 // Rows returns all rows, sorted by side, then method. Their slices must not be changed.

@@ -24,7 +24,7 @@ const schemaTime = 20 * time.Second
 func examineMethods(ctx context.Context, cfg *config.Config, path, version string) []finding {
 	names := 0
 	for row := range methods.Rows() {
-		if row.IsIn(version, codex.CompareVersions) {
+		if row.IsIn(version) {
 			names++
 		}
 	}
