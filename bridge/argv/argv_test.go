@@ -40,6 +40,10 @@ func TestParse(t *testing.T) {
 		{"app-server --bogus", want{Proxy: true, Command: "app-server"}},
 		{"app-server -c proxy", want{Proxy: true, Command: "app-server"}},
 		{"app-server --ws-auth help", want{Proxy: true, Command: "app-server"}},
+		{"app-server --plugin-mcp-launch-cwd a@b help /x", want{Proxy: true, Command: "app-server"}}, // three values, measured on 0.171.0
+		{"app-server --mcp-launch-cwd a /b generate-ts", want{Proxy: true, Command: "app-server"}},
+		{"app-server --mcp-launch-cwd a help", want{Proxy: true, Command: "app-server"}},
+		{"app-server --mcp-launch-cwd=a help", want{Proxy: true, Command: "app-server"}},
 		// A prompt may come before the command.
 		{"hello app-server", want{Proxy: true, Command: "app-server"}},
 		{"_ app-server", want{Proxy: true, Command: "app-server"}},
@@ -79,6 +83,7 @@ func TestParse(t *testing.T) {
 		{"exec -- --help", want{Command: "exec", Second: "--help"}},
 		{"exec x -o --help", want{Command: "exec", Second: "x"}},
 		{"exec --new --help", want{Command: "exec"}},
+		{"exec --yolo --help", want{Command: "exec"}}, // a flag without a rule may take values
 		{"exec resume help", want{Command: "exec", Second: "resume"}},
 		{"exec review -h", want{Command: "exec", Second: "review", Info: true}},
 		{"review --title x -V", want{Command: "review"}},

@@ -21,9 +21,10 @@ type flagSpec struct {
 type arity uint8
 
 const (
-	noValue    arity = iota
-	oneValue         // the next argument, whatever it is
-	manyValues       // all arguments up to the next flag (measured: `codex -i x app-server` opens two images)
+	noValue     arity = iota
+	oneValue          // the next argument, whatever it is
+	threeValues       // the next three
+	manyValues        // all arguments up to the next flag (measured: `codex -i x app-server` opens two images)
 )
 
 // Flag says what the policy does with a flag, as flags.txt does.
@@ -60,7 +61,7 @@ var flags = sync.OnceValue(func() *flagTable {
 	return t
 })
 
-var arities = map[string]arity{"none": noValue, "one": oneValue, "many": manyValues}
+var arities = map[string]arity{"none": noValue, "one": oneValue, "three": threeValues, "many": manyValues}
 
 func parseFlags(text string) (*flagTable, error) {
 	t := &flagTable{of: make(map[string][]flagSpec), rows: make(map[string]*Flag)}
@@ -98,6 +99,9 @@ func FindFlag(name string) *Flag { return flags().rows[name] }
 // IsUnchecked reports whether a flag needs no check in a use of Codex.
 func (f *Flag) IsUnchecked(use string) bool { return f != nil && slices.Contains(f.Unchecked, use) }
 
+// isUnjudged reports whether the table does not say what to do with a flag.
+func (f *Flag) isUnjudged() bool { return f != nil && f.Rule == "" && f.Unchecked == nil }
+
 // Override returns the override of the configuration at args[at], or an item without a name.
 func Override(args []string, at int) Item {
 	if item := parseFlag(flags().of[everyCommand], args, at); item.State != Unknown {
@@ -132,6 +136,14 @@ func parseFlag(table []flagSpec, args []string, at int) Item {
 	case table[i].values == noValue:
 		if attached {
 			item.State = Invalid
+		}
+	case table[i].values == threeValues:
+		item.Len = min(4, len(args)-at)
+		values := args[at+1 : at+item.Len]
+		if attached || len(values) < 3 || slices.ContainsFunc(values, isFlag) { // Codex refuses these (measured)
+			item.State = Invalid
+		} else {
+			item.Value = values[0]
 		}
 	case attached:
 	case table[i].values == manyValues:

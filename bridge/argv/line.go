@@ -61,14 +61,12 @@ const (
 )
 
 // allKnown reports whether all flags are known. The word after an unknown flag may be its value,
-// even if it looks like --help.
+// even if it looks like --help. So may that after a flag that a person has not judged: Codex does not list
+// how many values a flag takes.
 func (l Line) allKnown() bool {
-	for _, item := range l.Items {
-		if item.State == Unknown {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.Items, func(item Item) bool {
+		return item.State == Unknown || FindFlag(item.Name).isUnjudged()
+	})
 }
 
 // interactive are the commands that open Codex's terminal interface.

@@ -128,6 +128,8 @@ func TestFlags(t *testing.T) {
 		{"-s danger-full-access -c features.hooks=false -- x", policy.Rewrite, "-- x", "policy.sandbox"},
 		{"-C /x --add-dir=/y -i a b --oss app-server --code-mode-host http://x", policy.Rewrite, "app-server", "policy.mode"},
 		{"app-server --cloud-skills-snapshot /x", policy.Rewrite, "app-server", "policy.mode"},
+		{"app-server --plugin-mcp-launch-cwd x@y help /x", policy.Rewrite, "app-server", "policy.mode"},
+		{"app-server --mcp-launch-cwd x /y", policy.Deny, "", "policy.mode"},
 		{"--search --local-provider ollama app-server", policy.Rewrite, "app-server", "policy.config_keys"},
 		{"--not-so-yolo app-server", policy.Deny, "", "policy.reviewers"}, {"--approve-for-me", policy.Pass, "", ""},
 		{"-a never", policy.Pass, "", ""}, // the terminal interface sends it with each thread

@@ -4,9 +4,13 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/editor"
 )
 
@@ -123,4 +127,44 @@ func (w *world) flagsLayer(argv []string) string {
 		}
 	}
 	return "null"
+}
+
+// The table of flags says how many values each takes, as Codex does where they are missing. Otherwise a value could be
+// a command or a call for help to the bridge, which would then run Codex without the policy.
+func TestFlagValues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n"})
+	release, checked := codexVersion(t), 0
+	err := methods.EachRow("flags.txt", methods.FlagTable, 9, func(cells []string) error {
+		name, _, _ := strings.Cut(cells[0], ", ")
+		command, _, _ := strings.Cut(cells[1], ", ")
+		since, until := cells[5], cells[6]
+		if cells[2] == "none" || since != "" && codex.CompareVersions(since, release) > 0 || until != "" && codex.CompareVersions(until, release) < 0 {
+			return nil
+		}
+		args := append(strings.Fields(strings.NewReplacer("*", "app-server", "codex", "").Replace(command)), name)
+		_, stderr, _ := w.execute(codexPath, "", args...)
+		m := regexp.MustCompile(` is required for '` + name + ` (<[^']+)'`).FindStringSubmatch(stderr)
+		if m == nil {
+			t.Errorf("%q: %s", args, stderr)
+			return nil
+		}
+		values := map[int]string{1: "one", 3: "three"}[strings.Count(m[1], "<")]
+		if strings.HasSuffix(m[1], "...") {
+			values = "many"
+		}
+		if checked++; values != cells[2] {
+			t.Errorf("%q takes %s, and not %s", args, m[1], cells[2])
+		}
+		return nil
+	})
+	if err != nil || checked < 30 {
+		t.Errorf("%d flags, %v", checked, err)
+	}
+	c := w.open(proxyPath, "app-server", "--plugin-mcp-launch-cwd", "x@y", "help", w.workspace)
+	c.initialize(nil)
+	if err := c.mustFail("thread/shellCommand", map[string]any{"threadId": "x", "command": "true"}); !strings.Contains(err.Message, "policy.methods") {
+		t.Error(err)
+	}
+	c.closeAndWait()
 }

@@ -125,7 +125,7 @@ func (p *proposer) patchFlags(changes []Change) string {
 			if strings.HasPrefix(line, "#") || len(cells) < 3 {
 				continue
 			}
-			if flag, _, _ := strings.Cut(cells[0], ", "); flag == name && (c.Change != isNew+" "+string(Flag) || cells[2] == values) {
+			if flag, _, _ := strings.Cut(cells[0], ", "); flag == name && (c.Change != isNew+" "+string(Flag) || cells[2] == values || cells[2] == "three" && values == "one") {
 				at = i
 			}
 			if slices.Contains(strings.Split(cells[1], ", "), command) {

@@ -285,7 +285,7 @@ func TestPatchApplies(t *testing.T) {
 		},
 		"commands.txt": {"\napp-server extra | door | | TODO: judge\napp-server generate-internal", "\nzz | door | | TODO: judge\n"},
 		"flags.txt": {
-			"\n--plugin-mcp-launch-cwd | app-server | one | drop |", "\n--ws-origin | app-server | one | | | 0.999.0 | | |\n--stderr | app-server | none | | | 0.999.0 | | |\n--thread-source |",
+			"\n--plugin-mcp-launch-cwd | app-server | three | drop |", "\n--ws-origin | app-server | one | | | 0.999.0 | | |\n--stderr | app-server | none | | | 0.999.0 | | |\n--thread-source |",
 			"\n--oss | codex, exec | none | oss | | | | |\n", "\n--no-daemon | codex | none | any | | | " + tested.Version + " | |\n", "\n--search | codex, app-server | none | search |",
 		},
 	} {
