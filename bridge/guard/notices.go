@@ -154,7 +154,9 @@ func (g *Guard) warnUntested(call *bridge.ClientMessage) {
 		if text == "" {
 			return
 		}
-		g.log.Warn(text)
+		if g.peer.OptedOut(configWarning) {
+			g.log.Warn(text) // the client does not show it
+		}
 		err := g.recorder.Append(context.Background(), store.Decision{
 			Time: time.Now(), Client: g.clientName(), Method: method, Verdict: string(policy.Pass), Mode: string(g.Mode()), Rule: "codex.version", Reason: text, CanWait: true,
 		})

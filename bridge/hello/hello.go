@@ -29,7 +29,7 @@ import (
 // protocolVersion is the version of the bridge/… methods.
 const protocolVersion = 1
 
-// versionTimeout is how long bridge/status and the warning wait for Codex's version. Under enforce it is
+// versionTimeout is how long bridge/status and logVersion wait for Codex's version. Under enforce it is
 // mostly known from the response to initialize; codex --version takes some 0.2 s.
 const versionTimeout = 5 * time.Second
 
@@ -118,7 +118,7 @@ func (h *Hello) initialize(_ context.Context, msg *bridge.ClientMessage) *rpc.Er
 	if h.guard.Enforces() {
 		msg.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Envelope != nil {
-				a.AfterHandlers(h.warnVersion) // the guard has read the version then
+				a.AfterHandlers(h.logVersion) // the guard has read the version then
 			}
 		})
 	}
@@ -145,13 +145,13 @@ func (h *Hello) initialize(_ context.Context, msg *bridge.ClientMessage) *rpc.Er
 	return nil
 }
 
-// warnVersion logs a warning if Codex is newer than the tested one. The guard refuses a Codex whose version is unknown
-// or too old.
-func (h *Hello) warnVersion() {
+// logVersion logs that Codex is newer than the tested one. It is no warning, since the guard tells the user once for
+// each release. The guard refuses a Codex whose version is unknown or too old.
+func (h *Hello) logVersion() {
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
 	if version, err := h.codex(ctx); err == nil && codex.CompareVersions(version, methods.Measured) > 0 {
-		h.log.Warn("this codex is newer than the method table; its new methods are unknown, see codex-bridge doctor",
+		h.log.Info("this codex is newer than the method table; its new methods are unknown, see codex-bridge doctor",
 			"codex", version, "measured", methods.Measured)
 	}
 }
