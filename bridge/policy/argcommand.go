@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 )
 
 const ruleCommands = "policy.commands"
@@ -81,7 +82,7 @@ func (c *argsDecider) decideCommand() {
 		case c.line.Command != "" && item.At > c.line.CommandAt: // see decideExec and decideRow
 		case item.At >= c.ownArgs && item.State == argv.Unknown:
 			// An unknown flag may take the command for its value.
-			c.refuse(c.flagText(item), ruleCommands, "the flag is unknown, so the bridge can't find the command", "write it after the command, or remove it")
+			c.refuse(c.flagText(item), ruleCommands, "codex-bridge knows the flags of Codex "+methods.Measured+", and this is none of them, so it can't find the command", "write it after the command, or remove it; if a newer Codex has it, update codex-bridge")
 		case item.Name == "" && c.line.Command != "" && item.At >= c.ownArgs:
 			c.refuse("the word "+argText(item.Value), ruleCommands, "it precedes the command "+c.line.Command, "remove it")
 		}
