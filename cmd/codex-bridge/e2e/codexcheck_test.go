@@ -50,9 +50,9 @@ type checkOutcome struct {
 	Tried          []struct{ Name, Error string }
 }
 
-func (w *world) checkCodex() (c checkOutcome, code int) {
+func (w *world) checkCodex(bridge string) (c checkOutcome, code int) {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), proxyPath, "codex", "check", "--json") // longer than other commands
+	cmd := exec.CommandContext(w.t.Context(), bridge, "codex", "check", "--json") // longer than other commands
 	cmd.Env, cmd.Dir = w.env, w.workspace
 	var problems bytes.Buffer
 	cmd.Stderr = &problems
@@ -80,7 +80,7 @@ func TestCheckedCodexIsNotReported(t *testing.T) {
 		if said, _, _ := w.runCommand("doctor"); !strings.Contains(said, "newer than") || strings.Contains(said, "checked on") {
 			t.Errorf("doctor before: %s", said)
 		}
-		c, code := w.checkCodex()
+		c, code := w.checkCodex(proxyPath)
 		if code != 0 || !c.Works || !strings.HasPrefix(c.Verdict, "Codex 99.0.0: ") || !strings.HasSuffix(c.Verdict, "; everything tried works") {
 			t.Errorf("%d: %+v", code, c)
 		}
@@ -106,7 +106,7 @@ func TestCheckedCodexIsNotReported(t *testing.T) {
 		w := newerCodex(t, `s#"thread/fork"#"thread/spoon"#`)
 		w.write("state/checked/99.0.0", `{"bridge":"dev"}`)
 		w.must(os.Chmod(filepath.Join(w.state, "checked"), 0o700))
-		c, code := w.checkCodex()
+		c, code := w.checkCodex(proxyPath)
 		if code != 1 || c.Works || !strings.HasSuffix(c.Verdict, fmt.Sprintf("; 1 of %d conversations do not work: fork", len(c.Tried))) {
 			t.Errorf("%d: %+v", code, c)
 		}

@@ -166,16 +166,24 @@ func findProxy(dir string) error {
 	proxyPath = os.Getenv("CODEX_BRIDGE_E2E_PROXY")
 	if proxyPath == "" {
 		proxyPath = filepath.Join(dir, "codex-bridge")
-		argv := []string{"build", "-o", proxyPath, "-tags", os.Getenv(tagsEnv)}
-		if os.Getenv(raceEnv) != "" {
-			argv = append(argv, "-race")
-		}
-		build := exec.Command("go", append(argv, "codex-bridge.example/cmd/codex-bridge")...)
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("go build: %w\n%s", err, out)
+		if err := buildProxy(proxyPath); err != nil {
+			return err
 		}
 	}
 	proxyArgv = []string{proxyPath, "app-server"}
+	return nil
+}
+
+// buildProxy builds the bridge with more arguments of go build.
+func buildProxy(to string, more ...string) error {
+	argv := append([]string{"build", "-o", to, "-tags", os.Getenv(tagsEnv)}, more...)
+	if os.Getenv(raceEnv) != "" {
+		argv = append(argv, "-race")
+	}
+	build := exec.Command("go", append(argv, "codex-bridge.example/cmd/codex-bridge")...)
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
 	return nil
 }
 
