@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"codex-bridge.example/bridge/setting"
 )
@@ -20,13 +19,16 @@ var (
 	FieldTable string
 )
 
-// Measured is the newest release of Codex that the tables cover, which their first line names.
-var Measured = func() string {
-	first, _, _ := strings.Cut(MethodTable, "\n")
-	return strings.TrimSpace(strings.TrimPrefix(first, releasePrefix))
-}()
+// Measured is the newest release of Codex that the program's own tables cover, with which it was tested.
+var Measured = releaseOf(MethodTable)
 
 const releasePrefix = "codex "
+
+// releaseOf returns the release that the first line of a methods.txt names.
+func releaseOf(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(strings.TrimPrefix(first, releasePrefix))
+}
 
 // table has all rows, sorted by side, then method, and their indexes.
 type table struct {
@@ -34,9 +36,9 @@ type table struct {
 	indexes [sides]map[string]int
 }
 
-// allRows parses the tables at the first use. A test parses them, too.
-var allRows = sync.OnceValue(func() *table {
-	t, err := parseRows(MethodTable, FieldTable)
+// allRows parses the tables at the first use. A test parses the program's own, and ParseNewer checks others.
+var allRows = Cached(func(added func(file string) string) *table {
+	t, err := parseRows(MethodTable+added(methodsFile), FieldTable+added(fieldsFile))
 	if err != nil {
 		panic(err)
 	}
@@ -68,8 +70,11 @@ func EachRow(file, text string, columns int, f func(cells []string) error) error
 
 // The files of the tables, for errors and patches.
 const (
-	methodsFile = "methods.txt"
-	fieldsFile  = "fields.txt"
+	methodsFile  = "methods.txt"
+	fieldsFile   = "fields.txt"
+	flagsFile    = "flags.txt"
+	featuresFile = "features.txt"
+	keysFile     = "keys.txt"
 )
 
 func parseRows(methodText, fieldText string) (*table, error) {

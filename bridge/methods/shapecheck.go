@@ -33,15 +33,29 @@ func CheckResponse(method string, result rpc.Value) *Mismatch {
 	return checkShape(compiledShapes().responses.lookup(method), result)
 }
 
-// HasParam reports whether the params of a client's message have a member in Codex's schema. Those of some methods
-// have none.
+// HasParam reports whether the params of a client's message have a member, in Codex's schema or by a newer table. Those
+// of some methods have none.
 func HasParam(kind rpc.MessageKind, method, member string) bool {
-	nodes := compiledShapes().requests
+	nodes, side := compiledShapes().requests, ClientRequest
 	if kind == rpc.Notification {
-		nodes = compiledShapes().notifications
+		nodes, side = compiledShapes().notifications, ClientNotification
 	}
-	n := nodes.lookup(method)
-	return n != nil && !n.anyValue && n.canHave(member)
+	if nodes.hasParam(method, member) {
+		return true
+	}
+	row, _ := Lookup(side, method)
+	return slices.ContainsFunc(row.Params, func(f Field) bool { return f.Name == member && f.Rule == AnyValue })
+}
+
+func (n *shapeNodes) hasParam(method, member string) bool {
+	one := n.lookup(method)
+	return one != nil && !one.anyValue && one.canHave(member)
+}
+
+// schemaHasParam reports whether the params of a client's request or notification have a member in Codex's schema.
+func schemaHasParam(method, member string) bool {
+	shapes := compiledShapes()
+	return shapes.requests.hasParam(method, member) || shapes.notifications.hasParam(method, member)
 }
 
 // canHave reports whether an object of this shape, or of one of its alternatives, can have a member.

@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
 )
 
@@ -123,7 +124,7 @@ func (c *argsDecider) decideKey(item argv.Item, key, value string) {
 // flagInstead says what to use in place of a key that never passes, on a command line that has flags and no
 // fields; "" for another key, and for an app-server, whose clients have the fields.
 func (c *argsDecider) flagInstead(key string) string {
-	folded := foldName(key)
+	folded := methods.FoldName(key)
 	switch {
 	case c.line.Proxy:
 		return ""

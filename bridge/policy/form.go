@@ -55,7 +55,7 @@ func (c *decider) dropUnknownFields() {
 		if c.spec.known[key] {
 			continue
 		}
-		name, ok := c.p.checkedFields[foldName(key)]
+		name, ok := c.p.checkedFields[methods.FoldName(key)]
 		switch {
 		case ok && key == name:
 			c.dropField(key, ruleMode, "this method does not have it, but a later version of Codex may")
@@ -84,5 +84,5 @@ func newFieldReason(field string) string {
 	if field == "bridge" {
 		return "Codex has no such field; the bridge reads it where a session begins or resumes, from a client that offers capabilities.bridge"
 	}
-	return "this method has no such field in Codex " + methods.Measured + "; a later version may use it"
+	return "this method has no such field in Codex " + methods.Covered() + "; a later version may use it"
 }

@@ -75,9 +75,12 @@ func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bo
 	case !known && strings.HasPrefix(row.Method, ownPrefix):
 		r.Rule, r.Reason = ruleUnknown, "Codex has no such method, and the bridge answers methods of its own only to a client that offers capabilities.bridge"
 		r.Hint = "offer capabilities.bridge in initialize, and look whether its response lists the method"
+	case !known && methods.WhyLeftOut(row.Method) != "":
+		r.Rule, r.Reason = ruleUnknown, "this codex-bridge knows only its name: "+methods.WhyLeftOut(row.Method)
+		r.Hint = "update codex-bridge, or use Codex " + methods.Measured
 	case !known:
-		r.Rule, r.Reason = ruleUnknown, "codex-bridge knows the methods of Codex "+methods.Measured+", and this is none of them"
-		r.Hint = "update codex-bridge, or use Codex " + methods.Measured + "; to allow the method without a check, set " + key + ` = "allow"`
+		r.Rule, r.Reason = ruleUnknown, "codex-bridge knows the methods of Codex "+methods.Covered()+", and this is none of them"
+		r.Hint = "update codex-bridge, or use Codex " + methods.Covered() + "; to allow the method without a check, set " + key + ` = "allow"`
 	default:
 		r.Rule, r.Reason = ruleMethods, row.Why
 		r.Hint = "it acts outside the policy; to allow it, set " + key + ` = "allow"`

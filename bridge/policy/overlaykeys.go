@@ -8,6 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
 )
 
@@ -16,7 +17,7 @@ import (
 func forbiddenReason(path []string, leaf bool) string {
 	folded := make([]string, 0, len(path))
 	for _, s := range path {
-		if s = foldName(s); s != "" {
+		if s = methods.FoldName(s); s != "" {
 			folded = append(folded, s)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"codex-bridge.example/bridge/methods"
 )
@@ -33,16 +32,6 @@ const lostLimit = "without it the thread could do more"
 // otherFeatures is the key of the features without a row of their own.
 const otherFeatures = "features.*"
 
-// knownFeatures are the features of Codex that the bridge knows.
-var knownFeatures = sync.OnceValue(func() map[string]bool {
-	known := make(map[string]bool)
-	features, _ := methods.Features() // a test reads the table
-	for _, f := range features {
-		known[f.Name] = true
-	}
-	return known
-})
-
 // keyTable has the keys of keys.txt.
 type keyTable struct {
 	overrides []override
@@ -54,18 +43,24 @@ type keyTable struct {
 
 // neverKey is a key that no pattern of policy.config_keys allows.
 type neverKey struct {
-	path   []string // after foldName
+	path   []string // after methods.FoldName
 	reason string
 }
 
-// keys parses the table at the first use. A test parses it, too.
-var keys = sync.OnceValue(func() *keyTable {
-	t, err := parseKeys(methods.KeyTable)
+// keys parses the table at the first use. A test parses it, too, and CheckNewerTable a newer one.
+var keys = methods.Cached(func(added func(file string) string) *keyTable {
+	t, err := parseKeys(methods.KeyTable + added("keys.txt"))
 	if err != nil {
 		panic(err)
 	}
 	return t
 })
+
+// CheckNewerTable returns an error for a newer table with keys that the policy can't use.
+func CheckNewerTable(n *methods.Newer) error {
+	_, err := parseKeys(methods.KeyTable + n.Added("keys.txt"))
+	return err
+}
 
 func parseKeys(text string) (*keyTable, error) {
 	t := &keyTable{byKey: make(map[string]*override)}
@@ -86,7 +81,7 @@ func parseKeys(text string) (*keyTable, error) {
 		if never != "" {
 			one := neverKey{reason: never}
 			for _, name := range names {
-				one.path = append(one.path, foldName(name))
+				one.path = append(one.path, methods.FoldName(name))
 			}
 			t.never = append(t.never, one)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
 )
 
@@ -47,11 +48,11 @@ func (p *Policy) PinArgs() []string {
 
 // findPin returns the pin for the key at path. It also matches look-alikes of the key.
 func (p *Policy) findPin(path []string) (one pin, ok bool) {
-	if len(path) < 2 || foldName(path[0]) != featuresKey {
+	if len(path) < 2 || methods.FoldName(path[0]) != featuresKey {
 		return pin{}, false
 	}
 	for _, one := range p.pins {
-		if foldName(path[1]) == foldName(strings.TrimPrefix(one.key, featuresKey+".")) {
+		if methods.FoldName(path[1]) == methods.FoldName(strings.TrimPrefix(one.key, featuresKey+".")) {
 			return one, true
 		}
 	}

@@ -69,7 +69,8 @@ func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 			return nil, err
 		}
 	}
-	p.methods, p.checkedFields = checkedMethods()
+	known := checked()
+	p.methods, p.checkedFields = known.specs, known.fields
 	return p, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -57,7 +58,7 @@ func ParseRequirements(result rpc.Value, prompts []config.Rule, place string) (*
 	}
 	for name, on := range v.Get("featureRequirements").Members() {
 		if is, ok := on.Bool(); ok {
-			r.features[foldName(name)] = is
+			r.features[methods.FoldName(name)] = is
 		}
 	}
 	if profiles := v.Get("allowedPermissionProfiles"); !isUnset(profiles) {
@@ -121,7 +122,7 @@ func (p *Policy) Within(r *Requirements, method string) (*Policy, *rpc.Error) {
 			"set policy.network = true, or remove experimental_network from the requirements")
 	}
 	for _, one := range p.pins {
-		if r.features[foldName(strings.TrimPrefix(one.key, featuresKey+"."))] {
+		if r.features[methods.FoldName(strings.TrimPrefix(one.key, featuresKey+"."))] {
 			return nil, contradict(ruleKeys, "enable "+one.key+", which the policy disables: "+one.reason,
 				fmt.Sprintf("add %q to policy.config_keys, or remove it from the requirements", one.key))
 		}
@@ -168,10 +169,10 @@ func (p *Policy) requiredReason(path []string, v rpc.Value) string {
 		return ""
 	}
 	switch text, _ := v.Text(); {
-	case len(path) == 1 && foldName(path[0]) == "websearch" && r.webSearch != nil && !slices.Contains(r.webSearch, text):
+	case len(path) == 1 && methods.FoldName(path[0]) == "websearch" && r.webSearch != nil && !slices.Contains(r.webSearch, text):
 		return "the machine's requirements allow only " + strings.Join(r.webSearch, ", ")
-	case len(path) == 2 && foldName(path[0]) == featuresKey:
-		required, ok := r.features[foldName(path[1])]
+	case len(path) == 2 && methods.FoldName(path[0]) == featuresKey:
+		required, ok := r.features[methods.FoldName(path[1])]
 		if on, isBool := v.Bool(); ok && (!isBool || on != required) {
 			return fmt.Sprintf("the machine's requirements set it to %t", required)
 		}

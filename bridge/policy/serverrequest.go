@@ -158,7 +158,7 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 		return Decision{Verdict: Pass}
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleUnknown, Reason: "Codex " + methods.Measured + " has no such request",
-		Origin: p.originOrDefault(ruleUnknown), Hint: "use Codex " + methods.Measured + `, or set policy.unknown_methods = "allow"`,
+		Method: method, Rule: ruleUnknown, Reason: "Codex " + methods.Covered() + " has no such request",
+		Origin: p.originOrDefault(ruleUnknown), Hint: "use Codex " + methods.Covered() + `, or set policy.unknown_methods = "allow"`,
 	})}
 }

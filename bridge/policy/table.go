@@ -1,9 +1,6 @@
 package policy
 
 import (
-	"strings"
-	"sync"
-
 	"codex-bridge.example/bridge/methods"
 )
 
@@ -83,10 +80,16 @@ func newMethodSpec(row methods.Row) *methodSpec {
 	return m
 }
 
-// checkedMethods returns methodTable and checkedNames, which all policies share.
-var checkedMethods = sync.OnceValues(func() (map[string]*methodSpec, map[string]string) {
+// checkedMethods are the methods whose fields the package checks, and the folded names of the fields. All policies
+// that were compiled with the same tables share them.
+type checkedMethods struct {
+	specs  map[string]*methodSpec
+	fields map[string]string
+}
+
+var checked = methods.Cached(func(func(file string) string) checkedMethods {
 	table := methodTable()
-	return table, checkedNames(table)
+	return checkedMethods{table, checkedNames(table)}
 })
 
 // checkedNames maps the folded names of all checked fields to the names.
@@ -95,28 +98,9 @@ func checkedNames(table map[string]*methodSpec) map[string]string {
 	for _, m := range table {
 		for _, r := range m.rules {
 			for _, f := range r.fields {
-				names[foldName(f)] = f
+				names[methods.FoldName(f)] = f
 			}
 		}
 	}
 	return names
-}
-
-// foldName returns the same text for names that a later Codex might read as one: it removes case,
-// separators, quotes and white space.
-func foldName(name string) string {
-	plain := true
-	for i := 0; i < len(name) && plain; i++ {
-		plain = 'a' <= name[i] && name[i] <= 'z'
-	}
-	if plain {
-		return name
-	}
-	return strings.ToLower(strings.Map(func(r rune) rune {
-		switch r {
-		case '_', '-', '"', '\'', ' ', '\t', '\n', '\r':
-			return -1
-		}
-		return r
-	}, name))
 }
