@@ -24,15 +24,25 @@ const (
 type Bundle struct {
 	Name string // in messages, in place of a file: "bundle v7 policy.toml"
 	Text string // TOML
+	// TableName and Table are those of a newer table of Codex's names in the bundle; "" for none.
+	TableName, Table string
 	// Missing says why there is no bundle that counts, and how to fix that; "" if there is one. A stale bundle
 	// may have both, so that a restart loosens nothing.
 	Missing string
 	File    string // changes with the bundle, so Watch reads it
 }
 
+// table returns the newer table of the bundle; nil for none.
+func (b Bundle) table() *tableFile {
+	if b.Table == "" {
+		return nil
+	}
+	return &tableFile{name: b.TableName, text: b.Table}
+}
+
 // LoadBundle checks and merges a bundle without other files. Its error is as that of Load.
-func LoadBundle(name, text string, opts Options) (*Config, error) {
-	return build([]source{{layer: ManagedBundle, file: name, text: text}}, opts)
+func LoadBundle(b Bundle, opts Options) (*Config, error) {
+	return build([]source{{layer: ManagedBundle, file: b.Name, text: b.Text, table: b.table()}}, opts)
 }
 
 // addBundle adds the bundle of the first file with a [policy_source] section to that file. A file that is not
@@ -85,7 +95,7 @@ func (s source) withBundle() []source {
 	if s.layer == Managed {
 		before = ManagedBundle
 	}
-	return []source{{layer: before, file: s.bundle.Name, text: s.bundle.Text}, s}
+	return []source{{layer: before, file: s.bundle.Name, text: s.bundle.Text, table: s.bundle.table()}, s}
 }
 
 // missingBundle returns Policy.Missing of files.

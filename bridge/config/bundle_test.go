@@ -114,11 +114,11 @@ func TestBundleErrors(t *testing.T) {
 		"[acp.agents.a]\ncommand = [\"x\"]\n":                                  "acp.agents.a: a bundle can't set this",
 		"[compat]\nignore_unknown = true\n[policy]\nsandbux = \"read-only\"\n": `did you mean "sandbox"?`,
 	} {
-		if _, err := config.LoadBundle("bundle v1 policy.toml", text, config.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := config.LoadBundle(config.Bundle{Name: "bundle v1 policy.toml", Text: text}, config.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	c, err := config.LoadBundle("b", "[compat]\nignore_unknown = true\n[policy]\nof_the_future = 1\n[[policy.rule]]\ncommand = \"ls\"\ndecision = \"allow\"\n[hooks]\ntimeout = \"3s\"\nmax_revisions = 1\non_failure = \"deny\"\n[approvals]\nremember = \"off\"\n", config.Options{})
+	c, err := config.LoadBundle(config.Bundle{Name: "b", Text: "[compat]\nignore_unknown = true\n[policy]\nof_the_future = 1\n[[policy.rule]]\ncommand = \"ls\"\ndecision = \"allow\"\n[hooks]\ntimeout = \"3s\"\nmax_revisions = 1\non_failure = \"deny\"\n[approvals]\nremember = \"off\"\n"}, config.Options{})
 	if err != nil || len(c.Warnings()) != 1 || len(c.Policy.Rules) != 1 {
 		t.Errorf("%v, %v", c, err)
 	}

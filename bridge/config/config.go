@@ -41,6 +41,8 @@ type Config struct {
 
 	PolicySource PolicySource `toml:"policy_source"`
 
+	table tableFile // the newer table that counts
+
 	files   []string          // in the order of the layers
 	bundles int               // number of bundles that are layers
 	origins map[string]Origin // by key
@@ -70,6 +72,7 @@ type Codex struct {
 	EnvRemove     []string          `toml:"env_remove"` // variables to remove from it
 	MinVersion    string            `toml:"min_version"`
 	MaxVersion    string            `toml:"max_version"`    // "" means no limit
+	Table         string            `toml:"table"`          // the file of a newer table of Codex's names; see Config.Table
 	ShutdownGrace Duration          `toml:"shutdown_grace"` // from end of input to SIGTERM, and from there to SIGKILL
 	MaxMessage    Size              `toml:"max_message"`    // maximum length of a message in memory
 }

@@ -91,8 +91,9 @@ type source struct {
 	layer  Layer
 	file   string // as in Options
 	text   string
-	err    *Error  // the file can't be read
-	bundle *Bundle // of the file's policy source; nil for none
+	err    *Error     // the file can't be read
+	bundle *Bundle    // of the file's policy source; nil for none
+	table  *tableFile // that the file names, or that the bundle has; nil for none
 }
 
 // isEmpty reports whether a file has no text, not even a comment.
@@ -108,6 +109,7 @@ func (s source) setsNothing(home string) bool {
 func readAll(opts Options) []source {
 	list := readFiles(opts)
 	addBundle(list, opts)
+	addTables(list, opts.Home)
 	return list
 }
 
@@ -264,7 +266,10 @@ func digest(sources []source) string {
 		}
 		fmt.Fprintf(h, "%d %q %d\n%s\n", s.layer, s.file, len(text), text)
 		if b := s.bundle; b != nil {
-			fmt.Fprintf(h, "%q %q %q\n", b.Name, b.Text, b.Missing)
+			fmt.Fprintf(h, "%q %q %q %q\n", b.Name, b.Text, b.Missing, b.Table)
+		}
+		if t := s.table; t != nil {
+			fmt.Fprintf(h, "%q %q %v\n", t.name, t.text, t.err)
 		}
 	}
 	return string(h.Sum(nil))

@@ -15,6 +15,7 @@ type merger struct {
 	leftOut map[string]bool // keys of entries that an earlier file has and this version does not know
 
 	trusted   bool     // the managed or the user file has a policy
+	governed  bool     // the managed file or its bundle was applied, and has a policy
 	alone     []*layer // the workspace files with a policy
 	protected int      // number of protected paths without those of workspace files
 }
@@ -47,6 +48,10 @@ func (m *merger) apply(l *layer) {
 				"move it to your own configuration; a workspace file can only tighten policy and add rules"))
 		case l.layer.IsBundle() && !bundleAllows(f.pattern):
 			m.fail(f, newError("a bundle can't set this", "set it in the managed file; a bundle holds policy, and names no programs, addresses or other bundles"))
+		case f.pattern == tableKey && m.ignoresTable(l):
+			m.warn(f.origin, f.name, newError("ignored: under a policy of the machine only the machine's files can name a table", "leave it out here"))
+		case f.pattern == tableKey && l.table != nil && l.table.err != nil:
+			m.fail(f, newError(l.table.err.Error(), "correct this, or leave codex.table out"))
 		case f.pattern == "compat.ignore_unknown" && l.layer != Managed && !l.layer.IsBundle():
 			m.warn(f.origin, f.name, newError("ignored: only the managed file can set this", ""))
 		case strings.HasPrefix(f.pattern, "policy_source.") && m.cfg.origins["policy_source"].File != l.file:
@@ -57,6 +62,8 @@ func (m *merger) apply(l *layer) {
 			m.set(f, m.bound(f))
 		}
 	}
+	m.setTable(l)
+	m.governed = m.governed || l.layer.isMachines() && l.hasPolicy()
 	for _, f := range l.leftOut {
 		if !f.appends && !m.isSet(f.name) {
 			m.cfg.origins[f.name] = f.origin

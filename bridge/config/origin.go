@@ -27,6 +27,9 @@ func (l Layer) String() string {
 // IsBundle reports whether the layer is a bundle.
 func (l Layer) IsBundle() bool { return l == ManagedBundle || l == UserBundle }
 
+// isMachines reports whether the layer is the managed file or its bundle.
+func (l Layer) isMachines() bool { return l == ManagedBundle || l == Managed }
+
 // governs reports whether the layer is the managed file or a bundle.
 func (l Layer) governs() bool { return l == Managed || l.IsBundle() }
 

@@ -54,10 +54,11 @@ func Watch(ctx context.Context, opts Options, changed func(*Config, error)) {
 // watcher finds changes of files.
 type watcher struct {
 	opts       Options
-	bundleFile string  // "" for none
-	content    string  // what differs has read last; without the bundle, which is verified only by check
-	seen       string  // the digest of the files and the bundle that last is of, or that changed has the error of
-	last       *Config // the last valid configuration; nil for none
+	bundleFile string   // "" for none
+	tables     []source // those that name a newer table
+	content    string   // what differs has read last; without the bundle, which is verified only by check
+	seen       string   // the digest of the files and the bundle that last is of, or that changed has the error of
+	last       *Config  // the last valid configuration; nil for none
 }
 
 func newWatcher(opts Options) *watcher {
@@ -132,6 +133,7 @@ func (w *watcher) contentOf(sources []source) string {
 	if w.bundleFile != "" {
 		content += digestOfFile(w.bundleFile)
 	}
+	content += digestOfTables(w.tables)
 	return content
 }
 
@@ -166,7 +168,7 @@ func (w *watcher) settle(ctx context.Context) {
 // check calls changed if the files or the bundle have changed.
 func (w *watcher) check(changed func(*Config, error)) {
 	sources := readAll(w.opts)
-	w.bundleFile = ""
+	w.bundleFile, w.tables = "", sources
 	for _, s := range sources {
 		if s.bundle != nil {
 			w.bundleFile = s.bundle.File
