@@ -272,16 +272,28 @@ func (c *Client) update(ctx context.Context, root []byte, last *stored) (*stored
 			return nil, err
 		}
 	}
-	target, err := targetOf(up.GetTopLevelTargets())
+	target, table, err := targetsOf(up.GetTopLevelTargets())
 	if err != nil {
 		return nil, err
 	}
-	if last != nil && target.VerifyLengthHashes(last.Bundle) == nil {
-		next.Bundle = last.Bundle
-		return next, nil
+	before := new(stored)
+	if last != nil {
+		before = last
 	}
-	_, next.Bundle, err = up.DownloadTarget(target, filepath.Join(folder, "bundle"), "")
+	if next.Bundle, err = fetchTarget(up, target, before.Bundle, filepath.Join(folder, "bundle")); err != nil || table == nil {
+		return next, err
+	}
+	next.Table, err = fetchTarget(up, table, before.Table, filepath.Join(folder, "table"))
 	return next, err
+}
+
+// fetchTarget returns the content of a target: the one before, if it is the same.
+func fetchTarget(up *updater.Updater, target *metadata.TargetFiles, before []byte, to string) ([]byte, error) {
+	if target.VerifyLengthHashes(before) == nil {
+		return before, nil
+	}
+	_, text, err := up.DownloadTarget(target, to, "")
+	return text, err
 }
 
 // Attempt is the last pull that asked the repository.

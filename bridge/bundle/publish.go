@@ -18,7 +18,8 @@ import (
 
 // Publication is what Publish signs.
 type Publication struct {
-	Bundle  []byte // nil: the bundle stays
+	Bundle  []byte // nil: the bundle stays, with its table
+	Table   []byte // a newer table of Codex's names; nil: the new bundle has none
 	RootKey *Key   // for a new repository, other keys, or a root that expires soon; else nil
 	Keys    []*Key // of the other roles
 	// Rotate has roles that get other keys. Their keys sign too.
@@ -63,7 +64,7 @@ func Publish(folder string, p Publication) (done Published, err error) {
 		return done, err
 	}
 	first := w.roots[0]
-	state := stored{Refreshed: p.Now, Roots: w.roots[1:], Timestamp: w.text[metadata.TIMESTAMP], Snapshot: w.text[metadata.SNAPSHOT], Targets: w.text[metadata.TARGETS], Bundle: w.bundle}
+	state := stored{Refreshed: p.Now, Roots: w.roots[1:], Timestamp: w.text[metadata.TIMESTAMP], Snapshot: w.text[metadata.SNAPSHOT], Targets: w.text[metadata.TARGETS], Bundle: w.bundle, Table: w.table}
 	if _, _, err := state.verify(first); err != nil {
 		return done, fmt.Errorf("a client would refuse this: %w", err)
 	}
@@ -77,6 +78,7 @@ type publisher struct {
 	root   *metadata.Metadata[metadata.RootType]
 	roots  [][]byte
 	bundle []byte
+	table  []byte
 	// text has the new files of the other roles, and the old ones of those that stay.
 	text map[string][]byte
 	// files are the new files below the folder, in the order in which they are written.
@@ -95,14 +97,14 @@ func (w *publisher) sign() error {
 	if err := w.signRoot(); err != nil {
 		return err
 	}
-	w.bundle = w.Bundle
+	w.bundle, w.table = w.Bundle, w.Table
 	targets := metadata.Targets()
 	switch {
 	case w.old != nil && w.old.targets != nil:
 		targets = w.old.targets
-		w.done.Changed = w.Bundle != nil && !bytes.Equal(w.Bundle, w.old.bundle)
+		w.done.Changed = w.Bundle != nil && !(bytes.Equal(w.Bundle, w.old.bundle) && bytes.Equal(w.Table, w.old.table))
 		if w.Bundle == nil {
-			w.bundle = w.old.bundle
+			w.bundle, w.table = w.old.bundle, w.old.table
 		}
 	case w.Bundle == nil:
 		return errors.New("the repository has no bundle yet; name the folder with " + Target)
@@ -117,14 +119,17 @@ func (w *publisher) sign() error {
 	}
 	w.bridges = true
 	if w.done.Changed || w.isDue(metadata.TARGETS, targets.Signed.Expires) || w.root.VerifyDelegate(metadata.TARGETS, targets) != nil {
-		sum := sha256.Sum256(w.bundle)
 		targets.Signed.Version++
 		targets.Signed.Expires = w.expires(metadata.TARGETS)
-		targets.Signed.Targets = map[string]*metadata.TargetFiles{Target: {Length: int64(len(w.bundle)), Hashes: metadata.Hashes{"sha256": sum[:]}}}
+		targets.Signed.Targets = make(map[string]*metadata.TargetFiles)
+		files := []newFile{addTarget(targets, Target, w.bundle)}
+		if w.table != nil {
+			files = append(files, addTarget(targets, TableTarget, w.table))
+		}
 		if err := signRole(w, metadata.TARGETS, targets, targets.Signed.Version, targets.Signed.Expires); err != nil {
 			return err
 		}
-		w.files = append([]newFile{{filepath.Join("targets", hex.EncodeToString(sum[:])+"."+Target), w.bundle}}, w.files...)
+		w.files = append(files, w.files...)
 	} else {
 		w.text[metadata.TARGETS] = w.old.text[metadata.TARGETS]
 	}
@@ -144,6 +149,13 @@ func (w *publisher) sign() error {
 	timestamp.Signed.Expires = w.expires(metadata.TIMESTAMP)
 	timestamp.Signed.Meta["snapshot.json"] = describe(snapshot.Signed.Version, w.text[metadata.SNAPSHOT])
 	return signRole(w, metadata.TIMESTAMP, timestamp, timestamp.Signed.Version, timestamp.Signed.Expires)
+}
+
+// addTarget adds a file to the targets metadata, and returns it with the name below the folder.
+func addTarget(to *metadata.Metadata[metadata.TargetsType], name string, text []byte) newFile {
+	sum := sha256.Sum256(text)
+	to.Signed.Targets[name] = &metadata.TargetFiles{Length: int64(len(text)), Hashes: metadata.Hashes{"sha256": sum[:]}}
+	return newFile{filepath.Join("targets", hex.EncodeToString(sum[:])+"."+name), text}
 }
 
 // signRoot signs another root if there is none, if roles get other keys, or if it expires soon and the key is

@@ -26,6 +26,7 @@ type repository struct {
 	timestamp *metadata.Metadata[metadata.TimestampType]
 	text      map[string][]byte // of the metadata files, by role
 	bundle    []byte
+	table     []byte // nil for none
 }
 
 // readRepository reads a repository, which is nil if the folder has none.
@@ -70,14 +71,23 @@ func readRepository(folder string) (*repository, error) {
 	if r.targets, err = readRole(r, folder, metadata.TARGETS, versionOf(r.snapshot.Signed.Meta, metadata.TARGETS), metadata.Targets()); err != nil {
 		return nil, err
 	}
-	file, err := targetOf(r.targets.Signed.Targets)
+	file, table, err := targetsOf(r.targets.Signed.Targets)
 	if err != nil {
 		return nil, err
 	}
-	if r.bundle, err = readFile(filepath.Join(folder, "targets", hex.EncodeToString(file.Hashes["sha256"])+"."+Target), maxBundle); err != nil {
+	if r.bundle, err = readTarget(folder, Target, file); err == nil && table != nil {
+		r.table, err = readTarget(folder, TableTarget, table)
+	}
+	return r, err
+}
+
+// readTarget reads and verifies a target.
+func readTarget(folder, name string, file *metadata.TargetFiles) ([]byte, error) {
+	text, err := readFile(filepath.Join(folder, "targets", hex.EncodeToString(file.Hashes["sha256"])+"."+name), maxBundle)
+	if err != nil {
 		return nil, err
 	}
-	return r, file.VerifyLengthHashes(r.bundle)
+	return text, file.VerifyLengthHashes(text)
 }
 
 // versionOf returns the version of a role in the metadata of another one.

@@ -12,13 +12,18 @@ import (
 	"github.com/theupdateframework/go-tuf/v2/metadata/trustedmetadata"
 )
 
-// Target is the name of the bundle in a repository.
-const Target = "policy.toml"
+// Names of the files in a repository: the bundle's configuration, and a newer table of Codex's names, which may be
+// missing.
+const (
+	Target      = "policy.toml"
+	TableTarget = "codex-table.txt"
+)
 
 // Content is a verified bundle.
 type Content struct {
 	Version int64 // of the targets metadata
 	Text    string
+	Table   string   // a newer table; "" for none
 	Signers []string // ids of the keys that have signed the targets metadata
 	// Expires is when the first of the metadata expires: a pull fails then, unless there are newer ones.
 	Expires     time.Time
@@ -28,6 +33,9 @@ type Content struct {
 
 // Name returns the name of the bundle in messages.
 func (c *Content) Name() string { return fmt.Sprintf("bundle v%d %s", c.Version, Target) }
+
+// TableName returns the name of the bundle's table in messages.
+func (c *Content) TableName() string { return fmt.Sprintf("bundle v%d %s", c.Version, TableTarget) }
 
 // isOlder reports whether c has metadata that are older than those of d. A new root may replace the keys of a
 // repository whose versions an attacker has raised, so its version counts first.
@@ -43,6 +51,7 @@ type stored struct {
 	Snapshot  []byte    `json:"snapshot"`
 	Targets   []byte    `json:"targets"`
 	Bundle    []byte    `json:"bundle"`
+	Table     []byte    `json:"table,omitempty"` // nil if the targets have none
 }
 
 // verify verifies a bundle from the trusted root on, as of its refresh: at that time nothing had expired. It
@@ -77,15 +86,18 @@ func (s *stored) verify(root []byte) (*Content, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := targetOf(targets.Signed.Targets)
+	file, table, err := targetsOf(targets.Signed.Targets)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := file.VerifyLengthHashes(s.Bundle); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", Target, err)
 	}
+	if err := verifyTable(table, s.Table); err != nil {
+		return nil, nil, err
+	}
 	return &Content{
-		Version: targets.Signed.Version, Text: string(s.Bundle), Signers: signers(trusted.Root, targets), Refreshed: s.Refreshed,
+		Version: targets.Signed.Version, Text: string(s.Bundle), Table: string(s.Table), Signers: signers(trusted.Root, targets), Refreshed: s.Refreshed,
 		RootVersion: trusted.Root.Signed.Version,
 		Expires: slices.MinFunc([]time.Time{
 			trusted.Root.Signed.Expires, trusted.Timestamp.Signed.Expires, trusted.Snapshot.Signed.Expires, targets.Signed.Expires,
@@ -106,21 +118,39 @@ func (s *stored) verifyAfter(last *stored, before *Content, top []byte) (*Conten
 
 func (s *stored) hasFilesOf(o *stored) bool {
 	return slices.EqualFunc(s.Roots, o.Roots, bytes.Equal) && bytes.Equal(s.Timestamp, o.Timestamp) &&
-		bytes.Equal(s.Snapshot, o.Snapshot) && bytes.Equal(s.Targets, o.Targets) && bytes.Equal(s.Bundle, o.Bundle)
+		bytes.Equal(s.Snapshot, o.Snapshot) && bytes.Equal(s.Targets, o.Targets) && bytes.Equal(s.Bundle, o.Bundle) && bytes.Equal(s.Table, o.Table)
 }
 
-// targetOf returns the bundle of targets.
-func targetOf(targets map[string]*metadata.TargetFiles) (*metadata.TargetFiles, error) {
-	file := targets[Target]
-	switch {
-	case file == nil:
-		return nil, errors.New("the targets metadata have no " + Target)
-	case len(file.Hashes) == 0: // the library would compare the length alone
-		return nil, errors.New("the targets metadata have no hash of " + Target)
-	case file.Length > maxBundle:
-		return nil, fmt.Errorf("%s has %d bytes, more than %d", Target, file.Length, maxBundle)
+// targetsOf returns the bundle of targets, and its table, nil if there is none.
+func targetsOf(targets map[string]*metadata.TargetFiles) (file, table *metadata.TargetFiles, err error) {
+	file, table = targets[Target], targets[TableTarget]
+	if file == nil {
+		return nil, nil, errors.New("the targets metadata have no " + Target)
 	}
-	return file, nil
+	for name, one := range map[string]*metadata.TargetFiles{Target: file, TableTarget: table} {
+		switch {
+		case one == nil:
+		case len(one.Hashes) == 0: // the library would compare the length alone
+			return nil, nil, errors.New("the targets metadata have no hash of " + name)
+		case one.Length > maxBundle:
+			return nil, nil, fmt.Errorf("%s has %d bytes, more than %d", name, one.Length, maxBundle)
+		}
+	}
+	return file, table, nil
+}
+
+// verifyTable verifies the table of a bundle, which has none if the targets have none.
+func verifyTable(file *metadata.TargetFiles, table []byte) error {
+	if file == nil {
+		if len(table) > 0 {
+			return errors.New("the targets metadata have no " + TableTarget)
+		}
+		return nil
+	}
+	if err := file.VerifyLengthHashes(table); err != nil {
+		return fmt.Errorf("%s: %w", TableTarget, err)
+	}
+	return nil
 }
 
 // signers returns the ids of the keys whose signatures of targets are valid.
