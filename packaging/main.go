@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"codex-bridge.example/bridge/methods"
 )
 
 // The programs that `go run` runs, at versions that Go 1.26 builds.
@@ -178,6 +180,7 @@ func (r *release) make() (err error) {
 		{"archives", r.archives},
 		{"packages", r.packages},
 		{"SBOMs", r.sboms},
+		{"table of Codex's names", r.table},
 		{"checksums", r.checksums},
 		{"signature", r.sign},
 		{"npm packages", r.npm},
@@ -286,6 +289,11 @@ func (r *release) renamePackages() error {
 		}
 	}
 	return err
+}
+
+// table writes the table of Codex's names, which an older codex-bridge can take by codex.table.
+func (r *release) table() error {
+	return os.WriteFile(filepath.Join(r.dist, "codex-table-"+methods.Measured+".txt"), []byte(methods.Export()), 0o644)
 }
 
 // sboms writes the modules that are in each program, in the format of CycloneDX.

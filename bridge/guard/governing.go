@@ -23,11 +23,8 @@ func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 			found = append(found, folder)
 		}
 	}
-	if root := cfg.PolicySource.Root; root != "" {
-		for _, path := range placesOf(root) {
-			places = append(places, policy.SensitivePath{Name: "the trusted root of the policy source", Path: path, Hint: "move it, and name it in policy_source.root"})
-		}
-	}
+	places = keep(places, "the trusted root of the policy source", cfg.PolicySource.Root, "move it, and name it in policy_source.root")
+	places = keep(places, "the table of Codex's names", cfg.TableFile(), "move it, and name it in codex.table")
 	for _, path := range cfg.Serve.Places() {
 		places = append(places, policy.SensitivePath{Name: "the place in [serve]", Path: path, Hint: "name another one in serve.listen or serve.token_file"})
 	}
@@ -47,31 +44,37 @@ func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 // thread's sandbox protects.
 func governing(files []string, codexHome string) []policy.SensitivePath {
 	var out []policy.SensitivePath
-	keep := func(name, path, hint string) {
-		for _, at := range placesOf(path) {
-			if !slices.ContainsFunc(out, func(p policy.SensitivePath) bool { return p.Path == at }) {
-				out = append(out, policy.SensitivePath{Name: name, Path: at, Hint: hint})
-			}
-		}
-	}
 	if file := config.Discover("").User; file != "" {
 		files = append(files, file)
 	}
 	for _, file := range files {
 		if filepath.Base(file) != config.WorkspaceFile {
-			keep("the configuration file", file, "move it, and name it with "+config.EnvConfig)
+			out = keep(out, "the configuration file", file, "move it, and name it with "+config.EnvConfig)
 		}
 	}
 	if folder, err := store.Folder(); err == nil {
-		keep("the state folder", folder, "name another folder with "+store.EnvFolder)
+		out = keep(out, "the state folder", folder, "name another folder with "+store.EnvFolder)
 	}
 	if codexHome != "" {
-		keep("codex's own folder", codexHome, "name another folder with CODEX_HOME")
+		out = keep(out, "codex's own folder", codexHome, "name another folder with CODEX_HOME")
 		for _, at := range linkTargets(codexHome) {
-			keep("codex's own file", at, "move it")
+			out = keep(out, "codex's own file", at, "move it")
 		}
 	}
 	return out
+}
+
+// keep adds the places of a path, "" for none, that the list lacks.
+func keep(list []policy.SensitivePath, name, path, hint string) []policy.SensitivePath {
+	if path == "" {
+		return list
+	}
+	for _, at := range placesOf(path) {
+		if !slices.ContainsFunc(list, func(p policy.SensitivePath) bool { return p.Path == at }) {
+			list = append(list, policy.SensitivePath{Name: name, Path: at, Hint: hint})
+		}
+	}
+	return list
 }
 
 // placesOf returns a path, its target and the links between. A link counts with its folder, because

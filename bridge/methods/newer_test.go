@@ -52,7 +52,7 @@ func TestNewerTable(t *testing.T) {
 		"a field of the schema":      {fields + "thread/list | archived | any | |\n", 0, "", 1},
 		"a checked field elsewhere":  {fields + "thread/list | approval_policy | any | |\n", 0, "checks a field of this name elsewhere", 0},
 		"a field of no method":       {fields + "thread/none | greeting | any | |\n", 0, "there is no such method", 0},
-		"a flag":                     {flags + "--shiny | exec, codex | none | drop | | 99.0.0 | | it shines | |\n", 1, "", 0},
+		"a flag":                     {flags + "--shiny | exec, codex | none | drop | | 99.0.0 | | it shines |\n", 1, "", 0},
 		"a flag that passes":         {flags + "--shiny | exec | none | any | | | | |\n", 0, "to let pass a flag", 0},
 		"a flag without a check":     {flags + "--shiny | exec | none | drop | exec | | | |\n", 0, "to let pass a flag", 0},
 		"an alias of a known flag":   {flags + "--shiny, -c | exec | none | any | | 99.0.0 | | |\n", 0, "", 1},

@@ -25,7 +25,7 @@ type checkedCodex struct {
 
 // recordChecked records that a release works with this bridge.
 func recordChecked(version, verdict string) error {
-	text, err := json.Marshal(checkedCodex{Version, methods.Measured, time.Now().UTC().Round(time.Second), verdict})
+	text, err := json.Marshal(checkedCodex{Version, methods.Covered(), time.Now().UTC().Round(time.Second), verdict})
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func lastCheck(version string) (checkedCodex, bool) {
 	defer func() { _ = root.Close() }()
 	text, err := root.ReadFile(checkedFolder + "/" + version)
 	var c checkedCodex
-	if err != nil || json.Unmarshal(text, &c) != nil || c.Bridge != Version || c.Table != methods.Measured {
+	if err != nil || json.Unmarshal(text, &c) != nil || c.Bridge != Version || c.Table != methods.Covered() {
 		return checkedCodex{}, false
 	}
 	return c, true

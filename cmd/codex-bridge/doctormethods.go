@@ -30,7 +30,7 @@ func examineMethods(ctx context.Context, cfg *config.Config, path, version strin
 	}
 	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", names, version), ""}
 	var p codex.Release
-	if version != methods.Measured {
+	if version != methods.Measured || methods.NewerInForce() != nil {
 		p, table = compareMethods(ctx, cfg, path, version)
 	}
 	all := []finding{table}
@@ -65,7 +65,7 @@ func compareMethods(ctx context.Context, cfg *config.Config, path, version strin
 	p, err := loadMethods(ctx, codex.Command{
 		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	})
-	hint := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Measured, unknownMethods(cfg))
+	hint := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Covered(), unknownMethods(cfg))
 	if err != nil {
 		return codex.Release{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), hint}
 	}
@@ -78,7 +78,7 @@ func compareMethods(ctx context.Context, cfg *config.Config, path, version strin
 		}
 	}
 	if news == nil {
-		return *p, finding{"methods", fine, fmt.Sprintf("all methods of codex %s are in the table of codex %s", version, methods.Measured), ""}
+		return *p, finding{"methods", fine, fmt.Sprintf("all methods of codex %s are in the table of codex %s", version, methods.Covered()), ""}
 	}
 	if !fromClient {
 		hint = ""

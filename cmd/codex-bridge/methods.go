@@ -20,6 +20,7 @@ type methodsCmd struct {
 
 type methodsListCmd struct {
 	JSON    bool   `help:"Print JSON." name:"json"`
+	Table   bool   `help:"Print the program's own tables as the file of a newer table, which codex.table of an older codex-bridge can name."`
 	Side    string `help:"Only the methods of a side: ${enum}." enum:"client-request,client-notification,server-request,server-notification,all" default:"all"`
 	Class   string `help:"Only the methods of a class: ${enum}." enum:"thread,turn,model-work,execute,file-write,file-read,configuration,extension,account,remote,state,read,unknown,all" default:"all"`
 	Verdict string `help:"Only the methods with a verdict: ${enum}." enum:"pass,rewrite,gate,deny,ask,all" default:"all"`
@@ -43,6 +44,10 @@ type methodRow struct {
 }
 
 func (c methodsListCmd) Run(out io.Writer) error {
+	if c.Table {
+		_, err := io.WriteString(out, methods.Export())
+		return err
+	}
 	cfg, err := loadStrictConfig()
 	if err != nil {
 		return err
@@ -86,7 +91,7 @@ func printHeader(w *printer, cfg *config.Config) {
 	default:
 		w.line("policy.mode is enforce: these verdicts hold")
 	}
-	w.line("the names are those of codex %s to %s; what a client sends under another name %s", config.Default().Codex.MinVersion, methods.Measured, unknownMethods(cfg))
+	w.line("the names are those of codex %s to %s; what a client sends under another name %s", config.Default().Codex.MinVersion, methods.Covered(), unknownMethods(cfg))
 	w.line("the bridge answers its own methods, bridge/…, to a client that offers capabilities.bridge, unless policy.methods denies them")
 }
 
@@ -191,7 +196,7 @@ func overrideProblem(name string) string {
 	if len(sides) > 0 {
 		return "a " + sides[0].String() + ", and what codex tells can't be overridden"
 	}
-	text := "no method of codex " + methods.Measured
+	text := "no method of codex " + methods.Covered()
 	known := slices.Concat(methods.Names(methods.ClientRequest), methods.Names(methods.ClientNotification), methods.Names(methods.ServerRequest))
 	if near := config.Nearest(name, known); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)

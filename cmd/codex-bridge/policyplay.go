@@ -96,7 +96,9 @@ func (b *caseRunner) compile(text *string) (*compiled, error) {
 	}
 	load := func() (*config.Config, error) { return configOf(text) }
 	if text == nil && b.bundle != nil {
-		load = func() (*config.Config, error) { return loadBundleText(bundle.Target, *b.bundle) }
+		load = func() (*config.Config, error) {
+			return loadBundleFile(config.Bundle{Name: bundle.Target, Text: *b.bundle})
+		}
 	}
 	cfg, err := load()
 	if err != nil {

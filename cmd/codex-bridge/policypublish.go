@@ -17,7 +17,7 @@ import (
 )
 
 type policyPublishCmd struct {
-	Folder  string   `arg:"" optional:"" type:"existingdir" help:"Has policy.toml; its other .toml and .jsonl files, and those in tests/, are policy tests. Without it, the bundle stays and its signatures are renewed."`
+	Folder  string   `arg:"" optional:"" type:"existingdir" help:"Has policy.toml, and perhaps codex-table.txt, a newer table of Codex's names; its other .toml and .jsonl files, and those in tests/, are policy tests. Without it, the bundle stays and its signatures are renewed."`
 	Repo    string   `required:"" placeholder:"DIR" help:"The repository, which is made if it is missing."`
 	Key     []string `placeholder:"FILE" help:"A key that signs bundles. May be given several times."`
 	RootKey string   `placeholder:"FILE" help:"The key of the root, for a new repository and for --rotate. Keep it offline."`
@@ -77,12 +77,16 @@ func (c policyPublishCmd) Run(out io.Writer) error {
 		p.Expiry[bundle.Roles[i]] = expiry
 	}
 	if c.Folder != "" {
-		text, tests, err := checkedBundle(c.Folder, failures)
+		b, tests, err := checkedBundle(c.Folder, failures)
 		if err != nil {
 			return err
 		}
-		p.Bundle, result.Tests = text, tests
-		w.line("%s loads; %s passed.", filepath.Join(c.Folder, bundle.Target), count(tests, "policy test"))
+		p.Bundle, result.Tests = []byte(b.Text), tests
+		w.line("%s loads; %s passed.", b.Name, count(tests, "policy test"))
+		if b.Table != "" {
+			p.Table = []byte(b.Table)
+			w.line("%s is in the bundle, too.", b.TableName)
+		}
 	}
 	made, err := c.readKeys(w, &p)
 	if err != nil {
@@ -183,46 +187,51 @@ func days(d time.Duration) string {
 
 // checkedBundle returns the bundle of a folder, and the number of its tests. It returns an error for a bundle
 // that does not load, and prints the tests that fail.
-func checkedBundle(folder string, out io.Writer) (text []byte, tests int, err error) {
-	file := filepath.Join(folder, bundle.Target)
-	text, err = os.ReadFile(file)
+func checkedBundle(folder string, out io.Writer) (b config.Bundle, tests int, err error) {
+	b.Name, b.TableName = filepath.Join(folder, bundle.Target), filepath.Join(folder, bundle.TableTarget)
+	text, err := os.ReadFile(b.Name)
 	if err != nil {
-		return nil, 0, err
+		return b, 0, err
 	}
-	if _, err := loadBundleText(file, string(text)); err != nil {
-		return nil, 0, err
+	table, err := os.ReadFile(b.TableName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return b, 0, err
+	}
+	b.Text, b.Table = string(text), string(table)
+	if _, err := loadBundleFile(b); err != nil {
+		return b, 0, err
 	}
 	files, err := testFiles(folder)
 	if err != nil {
-		return nil, 0, err
+		return b, 0, err
 	}
 	var list []simulate.Case
-	policy := string(text)
+	policy := b.Text
 	for _, name := range files {
 		more, err := simulate.ReadCases(name)
 		if err != nil {
-			return nil, 0, &refusedArgs{err.Error()}
+			return b, 0, &refusedArgs{err.Error()}
 		}
 		list = append(list, more...)
 	}
 	runner := &caseRunner{policies: make(map[string]*compiled), bundle: &policy}
 	results, failed, err := runner.runAll(list)
 	if err != nil {
-		return nil, 0, err
+		return b, 0, err
 	}
 	if failed > 0 {
 		w := &printer{w: out}
 		for _, one := range results {
 			w.result(one, false)
 		}
-		return nil, 0, errors.Join(w.err, fmt.Errorf("%s of %d failed; nothing was published", count(failed, "policy test"), len(list)))
+		return b, 0, errors.Join(w.err, fmt.Errorf("%s of %d failed; nothing was published", count(failed, "policy test"), len(list)))
 	}
-	return text, len(list), nil
+	return b, len(list), nil
 }
 
-// loadBundleText loads the text of a bundle.
-func loadBundleText(name, text string) (*config.Config, error) {
-	return config.LoadBundle(name, text, config.Options{Home: config.Discover("").Home, Check: checkPolicy})
+// loadBundleFile loads the files of a bundle.
+func loadBundleFile(b config.Bundle) (*config.Config, error) {
+	return config.LoadBundle(b, config.Options{Home: config.Discover("").Home, Check: checkPolicy})
 }
 
 // testFiles returns the policy tests of a folder.

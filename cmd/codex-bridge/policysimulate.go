@@ -96,6 +96,9 @@ func (c simulateCmd) replace(files config.Options, current *config.Config) (conf
 func policyOf(files config.Options) (*config.Config, *policy.Policy, error) {
 	cfg, err := config.Load(files)
 	if err == nil {
+		err = useTable(cfg)
+	}
+	if err == nil {
 		err = requireBundle(cfg) // without it, everything is refused
 	}
 	if err != nil {

@@ -55,8 +55,13 @@ func sourceClient(from config.PolicySource) (*bundle.Client, error) {
 
 // checkBundle returns an error for a bundle that does not load.
 func checkBundle(c *bundle.Content) error {
-	_, err := config.LoadBundle(c.Name(), c.Text, config.Options{Home: config.Discover("").Home, Check: checkPolicy})
+	_, err := config.LoadBundle(bundleOf(c), config.Options{Home: config.Discover("").Home, Check: checkPolicy})
 	return err
+}
+
+// bundleOf returns a verified bundle as one of the configuration.
+func bundleOf(c *bundle.Content) config.Bundle {
+	return config.Bundle{Name: c.Name(), Text: c.Text, TableName: c.TableName(), Table: c.Table}
 }
 
 // loadBundle returns the last verified bundle of a policy source.
@@ -74,7 +79,8 @@ func loadBundle(from config.PolicySource) config.Bundle {
 		b.Missing = fmt.Sprintf("no bundle of policy from %s counts: %v", client.URL(), err)
 		return b
 	}
-	b.Name, b.Text = content.Name(), content.Text
+	b = bundleOf(content)
+	b.File = client.File()
 	if from.OnStale == config.DenyStale && isStale(from, content) {
 		b.Missing = fmt.Sprintf("%s of %s is stale: it was last confirmed at %s, and policy_source.max_age is %s",
 			b.Name, client.URL(), content.Refreshed.Format(time.RFC3339), from.MaxAge)

@@ -71,15 +71,18 @@ type versionInfo struct {
 }
 
 type codexReleases struct {
-	Tested         string `json:"tested"`
-	OldestEnforced string `json:"oldestEnforced"`
+	Tested         string       `json:"tested"`
+	OldestEnforced string       `json:"oldestEnforced"`
+	Table          *tableStatus `json:"table,omitempty"` // a newer table of Codex's names
 }
 
 // Run prints the version in the first line, and then one fact per line.
 func (c versionCmd) Run(out io.Writer) error {
+	// The configuration names a newer table. One that does not load is no reason to hide the version.
+	_, invalid := loadFiles(configFiles())
 	v := versionInfo{
 		Version: Version, Commit: Commit, Date: Date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Codex: codexReleases{methods.Measured, config.Default().Codex.MinVersion},
+		Codex: codexReleases{methods.Measured, config.Default().Codex.MinVersion, tableInForce()},
 	}
 	if c.JSON {
 		enc := json.NewEncoder(out)
@@ -93,5 +96,13 @@ func (c versionCmd) Run(out io.Writer) error {
 	w.line("go      %s %s", v.Go, v.Platform)
 	w.line("codex   %s  tested", v.Codex.Tested)
 	w.line("        %s  the oldest with which a policy is enforced", v.Codex.OldestEnforced)
+	switch n := methods.NewerInForce(); {
+	case invalid != nil:
+		w.line("table   unknown: the configuration does not load; see \"codex-bridge doctor\"")
+	case n != nil:
+		w.item("table   ", n.Release+": "+n.Text())
+	default:
+		w.line("table   %s, the program's own", methods.Measured)
+	}
 	return w.err
 }
