@@ -3,7 +3,9 @@ package methods
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,14 +72,36 @@ var builtinTables = []struct {
 	{keysFile, &KeyTable, 8},
 }
 
-// Export returns the program's own tables as the file of a newer table, for older programs.
+// Export returns the program's own tables as the file of a newer table, for older programs. It also has the fields of
+// the methods that pass, which the program's own tables leave to Codex's schema.
 func Export() string {
 	var b strings.Builder
 	b.WriteString(newerHead + "\n")
 	for _, t := range builtinTables {
 		fmt.Fprintf(&b, "-- %s --\n%s", t.file, *t.text)
+		if t.file == fieldsFile {
+			exportFields(&b)
+		}
 	}
 	return b.String()
+}
+
+func exportFields(b *strings.Builder) {
+	shapes := Shapes()
+	for _, row := range newAdmission().table.rows {
+		if row.Verdict != Pass || !row.Side.IsFromClient() {
+			continue
+		}
+		shape := shapes.Requests[row.Method]
+		if row.Side == ClientNotification {
+			shape = shapes.Notifications[row.Method]
+		}
+		names := make(map[string]bool)
+		shape.addMembers(shapes.Definitions, names)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			b.WriteString(joinCells(row.Method, name, AnyValue, "", "") + "\n")
+		}
+	}
 }
 
 // ParseNewer parses the file of a newer table. Its rows count after UseNewer. The errors name the line.

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -28,6 +30,26 @@ type Shape struct {
 	Tag      string            `json:"tag,omitempty"` // the member with the name of the variant
 	Variants map[string]*Shape `json:"variants,omitempty"`
 	Untagged *Shape            `json:"untagged,omitempty"` // an object without the tag; nil if invalid
+}
+
+// addMembers adds the names of the members that an object of this shape, or of one of its alternatives, can have.
+func (s *Shape) addMembers(definitions map[string]*Shape, to map[string]bool) {
+	if s == nil {
+		return
+	}
+	if s.Ref != "" {
+		definitions[s.Ref].addMembers(definitions, to)
+	}
+	if s.Tag != "" {
+		to[s.Tag] = true
+	}
+	for name := range s.Members {
+		to[name] = true
+	}
+	s.Untagged.addMembers(definitions, to)
+	for _, one := range slices.Concat(s.Any, slices.Collect(maps.Values(s.Variants))) {
+		one.addMembers(definitions, to)
+	}
 }
 
 // Letters in Shape.Kinds.

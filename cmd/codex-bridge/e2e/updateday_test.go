@@ -211,6 +211,40 @@ func TestNewSurface(t *testing.T) {
 	})
 }
 
+// The table of a newer bridge lets the new requests and fields pass that need no rule, and ends the notice. What it
+// refuses or leaves out stays refused.
+func TestNewerTable(t *testing.T) {
+	t.Parallel()
+	bridge := heldBridge(t)
+	w := newWorld(t, options{codex: codexPath, config: "[codex]\ntable = \"table.txt\"\n[policy]\nmode = \"enforce\"\n"})
+	table, stderr, status := w.execute(proxyPath, "", "methods", "--table")
+	if status != 0 {
+		t.Fatal(stderr)
+	}
+	w.write("table.txt", table)
+	if out, _, _ := w.execute(bridge, "", "version"); !strings.Contains(out, "\ntable   "+codexVersion(t)+": ") {
+		t.Errorf("the newer table does not count:\n%s", out)
+	}
+	c := w.open(bridge, "app-server")
+	c.initialize(nil)
+	for method, params := range newRequests {
+		_, err := c.Call(c.ctx, method, params)
+		if refused := err != nil && strings.Contains(err.Message, "policy."); refused != (method == "modelProvider/default/set") {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	// The field of mcpServerStatus/list has a rule, which the bridge lacks.
+	if threads, environment := c.sendNewFields(); threads != 1 || environment != nil {
+		t.Errorf("%d threads, %v", threads, environment)
+	}
+	if _, err := c.Call(c.ctx, "thread/start", map[string]any{"cwd": w.workspace, "config": map[string]any{"features.network_proxy.transparent_tcp": true}}); err == nil {
+		t.Error("a new key under a known one passes")
+	}
+	if notices := strings.Join(c.ownNotices(), ""); strings.Contains(notices, "was not tested") {
+		t.Error(notices)
+	}
+}
+
 // newRequests are requests that heldRelease does not have.
 var newRequests = map[string]map[string]any{
 	"thread/search/stream":        {"searchTerm": "day", "requestId": "1"},
