@@ -72,6 +72,18 @@ func (l Line) allKnown() bool {
 // interactive are the commands that open Codex's terminal interface.
 var interactive = []string{"", "resume", "fork", "agents"}
 
+// WithoutFlags returns the arguments without the flags among Items.
+func (l Line) WithoutFlags() []string {
+	args, at := []string{}, 0
+	for _, item := range l.Items {
+		if item.Name != "" {
+			args = append(args, l.Args[at:item.At]...)
+			at = item.At + item.Len
+		}
+	}
+	return append(args, l.Args[at:]...)
+}
+
 // Interactive reports whether Codex opens its terminal interface. It is then a client of an
 // app-server: its own, or the one that --remote names.
 func (l Line) Interactive() bool { return !l.Info && slices.Contains(interactive, l.Command) }

@@ -48,6 +48,9 @@ func (e *ArgsError) Error() string {
 // DecideArgs checks a command line. The first own arguments are codex.args; they are not checked,
 // but parsing needs them. Other arguments count as a client's: an override must pass the rules of
 // an overlay, and is removed as a whole if one of its keys does not.
+//
+// A request for help or the version passes without its flags, which have no effect there: one that took more values
+// than the bridge knows would make the line something else to Codex.
 func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	passed := ArgsDecision{Verdict: Pass, Args: args}
 	if p.mode == config.Off {
@@ -55,6 +58,7 @@ func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	}
 	line := argv.Parse(args)
 	if line.Info && !line.Generates() {
+		passed.Args = line.WithoutFlags()
 		return passed
 	}
 	d := &argsDecider{p: p, line: line, ownArgs: own}

@@ -108,6 +108,26 @@ func TestOverridesThatCodexRefuses(t *testing.T) {
 	}
 }
 
+// Help passes without flags, since Codex may take more words for the values of one than the bridge.
+func TestHelpPassesWithoutFlags(t *testing.T) {
+	p := argsPolicy(t, "")
+	for args, gets := range map[string]string{
+		"app-server --ws-auth x help /y":          "app-server help /y",
+		"-c a=1 --cd=/x -i a b --help app-server": "--help app-server",
+		"exec -o x --json y help":                 "exec y help",
+		"mcp -c a=1 add --help":                   "mcp add --help",
+		"-c a=1 mcp":                              "mcp",
+		"-c a=1 help exec":                        "help exec",
+		"-c a=1 completion bash":                  "completion bash",
+		"--enable x -V":                           "-V",
+	} {
+		d := p.DecideArgs(strings.Fields(args), 0)
+		if got := strings.Join(d.Args, " "); d.Verdict != policy.Pass || got != gets {
+			t.Errorf("%s: %v %q, want %q", args, d.Verdict, got, gets)
+		}
+	}
+}
+
 // TestFlags checks that every flag that argv knows has a rule.
 func TestFlags(t *testing.T) {
 	p := argsPolicy(t, "sandbox = \"workspace-write\"\napproval = [\"on-request\"]")
