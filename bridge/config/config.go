@@ -104,7 +104,7 @@ type Group struct {
 type Hooks struct {
 	// On is true if a file has a [hooks] section or the policy enforces.
 	On           bool      `toml:"-"`
-	Events       []string  `toml:"events"` // pre_tool_use | post_tool_use | stop | permission_request
+	Events       []string  `toml:"events"` // see bridge/methods/hooks.txt
 	Timeout      Duration  `toml:"timeout"`
 	OnFailure    string    `toml:"on_failure"` // "deny" | "allow"
 	MaxRevisions int       `toml:"max_revisions"`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/setting"
 )
 
@@ -20,7 +21,7 @@ var (
 	securities = []string{setting.SecurityDeny, setting.SecurityAllowlist, setting.SecurityFull}
 	asks       = []string{setting.AskOff, setting.AskOnMiss, setting.AskAlways}
 	decisions  = []string{"allow", "ask", "deny"}
-	hookEvents = []string{"pre_tool_use", "post_tool_use", "stop", "permission_request"}
+	hookEvents = methods.RelayedEvents()
 )
 
 var (

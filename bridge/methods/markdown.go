@@ -65,6 +65,14 @@ func Markdown() []byte {
 	b.WriteString("\n## Server notifications\n\nThe bridge forwards all of them. It compares `thread/settings/updated` with the policy: a thread whose settings the policy does not\n" +
 		"allow runs no turn. `[policy.methods]` does not apply to them.\n\n")
 	writeNames(&b, ServerNotification)
+	b.WriteString("\n## Hook events\n\nThe bridge installs the [hooks](protocol.md#hooks) that decide or observe, and leaves the others to you.\n\nevent | bridge | about\n---|---|---\n")
+	for _, e := range HookEvents() {
+		relayed := string(e.Relayed)
+		if e.Relayed == NotRelayed {
+			relayed = "does not install it"
+		}
+		fmt.Fprintf(&b, "`%s` | %s | %s\n", e.Event, relayed, e.Why)
+	}
 	return b.Bytes()
 }
 

@@ -127,6 +127,11 @@ func check(tested, r *codex.Release) error {
 			faults = append(faults, fmt.Errorf("%s %s: Codex %s does not have it; write the last release with it into until", side, name, r.Version))
 		}
 	}
+	for _, name := range r.Enums[codex.HookEvents] {
+		if !slices.ContainsFunc(methods.HookEvents(), func(e methods.HookEvent) bool { return e.SchemaName() == name }) {
+			faults = append(faults, fmt.Errorf("hook event %s: no row; add one to bridge/methods/hooks.txt", name))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Features)) {
 		if was, is := tested.Features[name], r.Features[name]; was == "" {
 			faults = append(faults, fmt.Errorf("feature %s: no row; add one to bridge/methods/features.txt", name))

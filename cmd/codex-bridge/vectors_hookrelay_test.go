@@ -152,7 +152,7 @@ func TestHookRelayVectorsCases(t *testing.T) {
 }
 
 func (c hookCase) play(t *testing.T) {
-	w := hooked(t, "[hooks]\n", "never", hook.Events...)
+	w := hooked(t, "[hooks]\n", "never", hook.Events()...)
 	var results []printed
 	if json.Unmarshal(c.Result, &results) != nil {
 		results = make([]printed, 1)
@@ -253,7 +253,7 @@ func TestHookRelayVectorsCLI(t *testing.T) {
 		return
 	}
 	eachCase(t, "hook_relay.json", "cli", func(t *testing.T, c hookCLICase) {
-		w := hooked(t, "[hooks]\n", "never", hook.Events...)
+		w := hooked(t, "[hooks]\n", "never", hook.Events()...)
 		event, timeout := hook.PreToolUse, c.Opts.Timeout
 		if c.Opts.Event != "" {
 			event = hookEvent(c.Opts.Event)

@@ -136,7 +136,7 @@ func TestHookConfigVectorsCases(t *testing.T) {
 	}
 	eachCase(t, "hook_config.json", "cases", func(t *testing.T, c hookConfigCase) {
 		var wants []hook.Event
-		for _, e := range hook.Events {
+		for _, e := range hook.Events() {
 			if !slices.ContainsFunc(c.RelayHasNoWorkFor, func(name string) bool { return hookEvent(name) == e }) {
 				wants = append(wants, e)
 			}
@@ -206,7 +206,7 @@ func (c hookConfigCase) expected(t *testing.T, got map[string]any) map[string]an
 }
 
 func eventNamed(name string) hook.Event {
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		if e.Name() == name {
 			return e
 		}
@@ -254,7 +254,7 @@ func TestHookConfigVectorsEvents(t *testing.T) {
 			}
 			configuration += "events = [" + strings.Join(names, ", ") + "]\n"
 		}
-		w := hooked(t, configuration, c.ApprovalPolicy, hook.Events...)
+		w := hooked(t, configuration, c.ApprovalPolicy, hook.Events()...)
 		var want, got []string
 		for _, name := range c.Events {
 			want = append(want, "hooks."+hookEvent(name).Name())

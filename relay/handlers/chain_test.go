@@ -190,7 +190,7 @@ func TestFailureIsADenialUnlessAllowed(t *testing.T) {
 		"client babbles":     {Client: clientWith(`{"decision":"deny","more":1}`)},
 		"client says a list": {Client: clientWith(`[]`)},
 	} {
-		for _, event := range hook.Events {
+		for _, event := range hook.Events() {
 			var told []string
 			o.Hooks = hooks()
 			o.Failed = func(_ context.Context, call *hook.Call, reason string) {

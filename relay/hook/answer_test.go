@@ -64,7 +64,7 @@ func TestEncodeAnswer(t *testing.T) {
 }
 
 func TestFailureAnswerDenies(t *testing.T) {
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		line, err := hook.FailureAnswer(e, "no bridge").Encode(e)
 		if err != nil {
 			t.Fatal(err)

@@ -85,7 +85,7 @@ func TestForgedSocketsAreRejected(t *testing.T) {
 			s := listen(t, hook.Options{Decide: func(context.Context, *hook.Call) hook.Answer { return hook.Answer{} }})
 			dir := filepath.Dir(s.Socket())
 			c.attack(t, s.Socket(), filepath.Join(dir, hook.TokenName), dir)
-			for _, e := range hook.Events {
+			for _, e := range hook.Events() {
 				checkFailure(t, e, ask(t, s.Socket(), e, longTimeout, "--on-failure", "allow"), c.want)
 			}
 		})
@@ -103,7 +103,7 @@ func TestSocketOfAnotherUserIsRejected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		checkFailure(t, e, ask(t, socket, e, longTimeout, "--on-failure", "allow"), "belongs to another user")
 	}
 }

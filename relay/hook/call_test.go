@@ -104,13 +104,13 @@ func TestParseCallLimits(t *testing.T) {
 // ParseCall accepts only what another strict parser reads the same way, of the right event
 // and within the limits.
 func FuzzParseCall(f *testing.F) {
-	for i, e := range hook.Events {
+	for i, e := range hook.Events() {
 		f.Add(i, []byte(payload(e, "c")))
 	}
 	f.Add(0, []byte(`{"hook_event_name":"PreToolUse","tool_input":{"a":[{"b":"\ud83d\ude00"}]}}`))
 	f.Add(3, []byte(" "))
 	f.Fuzz(func(t *testing.T, i int, text []byte) {
-		e := hook.Events[uint(i)%uint(len(hook.Events))]
+		e := hook.Events()[uint(i)%uint(len(hook.Events()))]
 		call, err := hook.ParseCall(e, text)
 		if err != nil {
 			if call != nil {

@@ -81,7 +81,7 @@ func TestForgedAddressesAreRejected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range hook.Events {
+		for _, e := range hook.Events() {
 			checkFailure(t, e, ask(t, s.Socket(), e, longTimeout, "--on-failure", "allow"), want)
 		}
 	}

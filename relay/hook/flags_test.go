@@ -36,7 +36,7 @@ func TestRunDeniesOnBadFlags(t *testing.T) {
 		"less than no time":   {func(e string) []string { return append(good(e)[:4], "--timeout=-1s") }, "--timeout"},
 		"too long for a time": {func(e string) []string { return append(good(e)[:4], "--timeout=9999999h") }, "--timeout"},
 	} {
-		for _, e := range hook.Events {
+		for _, e := range hook.Events() {
 			checkFailure(t, e, runHere(c.args(string(e)), strings.NewReader(payload(e, "c"))), c.want)
 			if t.Failed() {
 				t.Fatal(name)
@@ -79,7 +79,7 @@ func TestRunDeniesWhenReadingInputFails(t *testing.T) {
 		"panic": func([]byte) (int, error) { panic("lost") },
 		"error": func([]byte) (int, error) { return 0, errors.New("lost") },
 	} {
-		for _, e := range hook.Events {
+		for _, e := range hook.Events() {
 			o := runHere([]string{"--socket", "/x/hook.sock", "--event", string(e), "--timeout", "1m", "--on-failure", "allow"}, stdin)
 			checkFailure(t, e, o, "lost")
 			if t.Failed() {

@@ -70,7 +70,7 @@ func TestRepliesOfOtherProcessesAreDenials(t *testing.T) {
 				_ = json.Unmarshal(line, &q)
 				_, _ = io.WriteString(conn, strings.ReplaceAll(say, "TOKEN", q.Params.Token))
 			})
-			for _, e := range hook.Events {
+			for _, e := range hook.Events() {
 				checkFailure(t, e, ask(t, socket, e, longTimeout), socket)
 			}
 		})
@@ -122,7 +122,7 @@ func TestSocketOfAnotherBridgeIsADenial(t *testing.T) {
 	if err := os.Rename(b.Socket(), a.Socket()); err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		checkFailure(t, e, ask(t, a.Socket(), e, longTimeout, "--on-failure", "allow"), "the token is not that of this bridge")
 	}
 }

@@ -148,7 +148,7 @@ func ask(t testing.TB, socket string, e hook.Event, timeout time.Duration, more 
 func askAll(t testing.TB, socket string, timeout time.Duration, more ...string) map[hook.Event]awaitAnswer {
 	t.Helper()
 	waits := map[hook.Event]func() awaitAnswer{}
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		args := append([]string{"--socket", socket, "--event", string(e), "--timeout", timeout.String()}, more...)
 		waits[e] = start(t, strings.NewReader(payload(e, "call-1")), args...)
 	}

@@ -139,7 +139,7 @@ func parseFlags(args []string) (f ask.Flags, err error) {
 		values[name] = value
 	}
 	if f.Event = values["--event"]; Event(f.Event).Name() == "" {
-		err = errors.Join(err, fmt.Errorf("--event must be one of %v, not %q", Events, f.Event))
+		err = errors.Join(err, fmt.Errorf("--event must be one of %v, not %q", Events(), f.Event))
 		f.Event = ""
 	}
 	if f.Socket = values["--socket"]; !filepath.IsAbs(f.Socket) {

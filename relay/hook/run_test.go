@@ -32,7 +32,7 @@ func TestRunPrintsTheAnswer(t *testing.T) {
 		}
 		return hook.Answer{Decision: hook.Deny, Reason: "a <rule> & so on"}
 	}})
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		o := ask(t, s.Socket(), e, longTimeout)
 		call := <-got
 		if call.Event != e || call.ToolUseID != "call-1" || string(call.Payload) != payload(e, "call-1") {
@@ -116,7 +116,7 @@ func TestRunReportsUnreadableCalls(t *testing.T) {
 // Input that can't be read is denied even with --on-failure allow.
 func TestRunDeniesUnreadableInput(t *testing.T) {
 	s := listen(t, hook.Options{})
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		for text, word := range map[string]string{
 			"{nope": "can't be read", "null": "null", "{}": "event", payload("session_start", "c"): "event",
 			`{"hook_event_name":"` + e.Name() + `","cwd":1}`: "cwd",
@@ -189,7 +189,7 @@ func TestRunDeniesWhenCodexSendsNothing(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	waits := map[hook.Event]func() awaitAnswer{}
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		waits[e] = start(t, r, "--socket", s.Socket(), "--event", string(e), "--timeout", shortTimeout.String(), "--on-failure", "allow")
 	}
 	for e, wait := range waits {
@@ -198,7 +198,7 @@ func TestRunDeniesWhenCodexSendsNothing(t *testing.T) {
 }
 
 func TestRunDeniesUnreadableInputWithoutBridge(t *testing.T) {
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		args := []string{"--socket", filepath.Join(folder(t), "hook.sock"), "--event", string(e), "--timeout", longTimeout.String(), "--on-failure", "allow"}
 		checkFailure(t, e, start(t, strings.NewReader("{nope"), args...)(), "can't be read")
 	}
@@ -285,7 +285,7 @@ func TestRunWhenBridgeIsKilled(t *testing.T) {
 	}
 	socket := line()
 	waits := map[hook.Event]func() awaitAnswer{}
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		waits[e] = start(t, strings.NewReader(payload(e, "c")), "--socket", socket, "--event", string(e), "--timeout", longTimeout.String())
 		if said := line(); said != "asked" {
 			t.Fatal(said)
@@ -312,14 +312,14 @@ func TestRunWhenBridgeIsKilled(t *testing.T) {
 
 // Close answers processes that wait with an error, which is a denial.
 func TestCloseAnswersWaitingProcesses(t *testing.T) {
-	asked := make(chan struct{}, len(hook.Events))
+	asked := make(chan struct{}, len(hook.Events()))
 	s := listen(t, hook.Options{Decide: func(ctx context.Context, _ *hook.Call) hook.Answer {
 		asked <- struct{}{}
 		<-ctx.Done()
 		return hook.Answer{}
 	}})
 	waits := map[hook.Event]func() awaitAnswer{}
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		waits[e] = start(t, strings.NewReader(payload(e, "c")), "--socket", s.Socket(), "--event", string(e), "--timeout", longTimeout.String())
 		<-asked
 	}

@@ -35,7 +35,7 @@ func TestInvalidAnswersAndPanicsAreDenials(t *testing.T) {
 					t.Errorf("%s: %q", e, reason)
 				}
 			}
-			if n := strings.Count(log.String(), "level=ERROR"); n != len(hook.Events) {
+			if n := strings.Count(log.String(), "level=ERROR"); n != len(hook.Events()) {
 				t.Errorf("%d errors were logged:\n%s", n, log.String())
 			}
 		})

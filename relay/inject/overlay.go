@@ -65,7 +65,7 @@ type state struct {
 func (p Plan) Keys() []Key {
 	keys := []Key{{"features.hooks", json.RawMessage("true")}}
 	states := make(map[string]state)
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		if !slices.Contains(p.Events, e) {
 			continue
 		}
@@ -84,7 +84,7 @@ func (p Plan) Keys() []Key {
 // Trusted returns the hash of each installed hook by its key in hooks/list.
 func (p Plan) Trusted() map[string]string {
 	trusted := make(map[string]string)
-	for _, e := range hook.Events {
+	for _, e := range hook.Events() {
 		if h, ok := p.handler(e); ok {
 			trusted[stateKey(sourceNames[0], e)] = p.hash(e, h)
 		}
@@ -156,7 +156,7 @@ func SelectEvents(configured []hook.Event, approval rpc.Value) []hook.Event {
 		return configured
 	}
 	if approval.Is("never") {
-		return hook.Events
+		return hook.Events()
 	}
 	return []hook.Event{hook.PreToolUse, hook.PostToolUse, hook.Stop}
 }

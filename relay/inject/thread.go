@@ -73,7 +73,7 @@ func (t *thread) addEarlier(earlier *thread) {
 			key := stateKey(sourceNames[0], e)
 			return !e.Decides() || plan[key] == t.plans[0][key]
 		}
-		if len(t.plans) < maxPlans && !slices.ContainsFunc(hook.Events, func(e hook.Event) bool { return !same(e) }) &&
+		if len(t.plans) < maxPlans && !slices.ContainsFunc(hook.Events(), func(e hook.Event) bool { return !same(e) }) &&
 			!slices.ContainsFunc(t.plans, func(one map[string]string) bool { return maps.Equal(one, plan) }) {
 			t.plans = append(t.plans, plan)
 		}

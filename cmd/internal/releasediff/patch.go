@@ -14,7 +14,7 @@ import (
 )
 
 // Patch returns the changes as a patch to the bridge's source: to the names of the tested release,
-// the rows of methods, features and commands, and the flags. A proposed row says "TODO: judge", and tests fail
+// the rows of methods, features, commands, hook events and flags. A proposed row says "TODO: judge", and tests fail
 // until a person has judged it. The policy refuses a new flag until there is a rule for it, unless another command
 // has the flag. The other proposals are in the lines before the patch, which `git apply` ignores.
 func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
@@ -32,6 +32,7 @@ func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
 	files[schemaFile] = [2]string{string(methods.Schema), string(next)}
 	files[featuresFile] = [2]string{methods.FeatureTable, p.patchFeatures(changes)}
 	files[commandsFile] = [2]string{methods.CommandTable, patchCommands(changes)}
+	files[hooksFile] = [2]string{methods.HookTable, p.patchHooks(changes)}
 	files[flagsFile] = [2]string{methods.FlagTable, p.patchFlags(changes)}
 	table, err := p.patchMethods(changes)
 	if err != nil {
@@ -100,6 +101,33 @@ func patchCommands(changes []Change) string {
 		})
 		if !strings.HasPrefix(lines[at], c.Name+" |") {
 			lines = slices.Insert(lines, at, c.Name+" | door | | TODO: judge\n")
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// patchHooks returns the table of hook events with the changes. The bridge does not relay a new event until a person has
+// judged it. One that is gone stays, for the supported releases that have it.
+func (p *proposer) patchHooks(changes []Change) string {
+	lines := strings.SplitAfter(methods.HookTable, "\n")
+	for _, c := range changes {
+		if c.Kind != HookEvent {
+			continue
+		}
+		if c.Change == isNew+" "+string(HookEvent) {
+			row := methods.HookEvent{
+				Event: strings.Join(wordsOf(c.Name), "_"), Name: strings.ToUpper(c.Name[:1]) + c.Name[1:],
+				Relayed: methods.NotRelayed, Since: p.other.Version, Why: "TODO: judge",
+			}
+			lines = slices.Insert(lines, len(lines)-1, row.String()+"\n")
+			continue
+		}
+		rows := methods.HookEvents()
+		if i := slices.IndexFunc(rows, func(e methods.HookEvent) bool { return e.SchemaName() == c.Name }); i >= 0 {
+			row := rows[i]
+			at := slices.Index(lines, row.String()+"\n")
+			row.Until = p.tested.Version
+			lines[at] = row.String() + "\n"
 		}
 	}
 	return strings.Join(lines, "")

@@ -10,7 +10,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/relay/hook"
 )
 
 // Files with the decisions of the bridge.
@@ -23,7 +22,7 @@ const (
 	grantsFile   = "bridge/policy/answergrant.go"
 	valuesFile   = "bridge/setting/values.go"
 	needsFile    = "bridge/setting/requirements.go"
-	eventsFile   = "relay/hook/event.go"
+	hooksFile    = "bridge/methods/hooks.txt"
 	commandsFile = "bridge/methods/commands.txt"
 	flagsFile    = "bridge/methods/flags.txt"
 	keysFile     = "bridge/methods/keys.txt"
@@ -110,8 +109,8 @@ func (p *proposer) proposeFor(c *Change) {
 	case Type:
 		c.Place = schemaFile
 	case HookEvent:
-		c.Like, c.Verdict, c.Place = nearest(c.Name, p.tested.Enums[codex.HookEvents], nil), "not relayed", eventsFile
-		if slices.ContainsFunc(hook.Events, func(e hook.Event) bool { return strings.EqualFold(e.Name(), c.Like) }) {
+		c.Like, c.Verdict, c.Place = nearest(c.Name, p.tested.Enums[codex.HookEvents], nil), "not relayed", hooksFile
+		if slices.ContainsFunc(methods.HookEvents(), func(e methods.HookEvent) bool { return e.SchemaName() == c.Like && e.Relayed != methods.NotRelayed }) {
 			c.Verdict = "relayed"
 		}
 	case RequirementField:

@@ -100,7 +100,7 @@ func TestCompare(t *testing.T) {
 		{Change: "new method", Kind: Method, Side: side(methods.ServerNotification), Method: "thread/newNotice", Verdict: "pass", Place: tableFile},
 		{Change: "new type", Kind: Type, Name: "NewType", Place: schemaFile},
 		{Change: "new field", Kind: Field, Type: "SandboxPolicy", Field: "writableFiles", Like: "writableRoots", Verdict: "not judged", Place: "bridge/policy"},
-		{Change: "new hook event", Kind: HookEvent, Name: "postToolUseFailure", Like: "postToolUse", Verdict: "relayed", Place: eventsFile},
+		{Change: "new hook event", Kind: HookEvent, Name: "postToolUseFailure", Like: "postToolUse", Verdict: "relayed", Place: hooksFile},
 		{Change: "new enum value", Kind: EnumValue, Type: "SandboxMode", Name: "workspace-read", Like: "workspace-write", Verdict: "judged", Place: valuesFile},
 		{Change: "gone type", Kind: Type, Name: "SortDirection"},
 		{Change: "new enum value", Kind: EnumValue, Type: "ThreadItem.type", Name: "webFetch", Like: "webSearch", Verdict: "not judged", Place: schemaFile},
@@ -232,6 +232,8 @@ func TestPatchApplies(t *testing.T) {
 	other.Methods[methods.ServerNotification]["zebra/seen"] = codex.MethodShape{Params: []string{}}
 	other.Methods[methods.ClientNotification]["zebra/done"] = codex.MethodShape{Params: []string{}}
 	other.Enums["SandboxMode"] = append(slices.Clone(other.Enums["SandboxMode"]), "zebra")
+	events := slices.DeleteFunc(slices.Clone(other.Enums[codex.HookEvents]), func(e string) bool { return e == "postCompact" || e == "stop" })
+	other.Enums[codex.HookEvents] = append(events, "zebraSeenLate")
 	other.Features["aa_first"], other.Features["zz_last"], other.Features["memories"] = "stable true", "under development false", "stable true"
 	delete(other.Features, "personality")
 	other.Flags = map[string][]string{
@@ -284,6 +286,10 @@ func TestPatchApplies(t *testing.T) {
 			"\nzz_last | under development | false | user | 0.999.0 | | TODO: judge\n",
 		},
 		"commands.txt": {"\napp-server extra | door | | TODO: judge\napp-server generate-internal", "\nzz | door | | TODO: judge\n"},
+		"hooks.txt": {
+			"\nstop | Stop | observes | | " + tested.Version + " |", "\npost_compact | PostCompact | no | | " + tested.Version + " |",
+			" turn/steer\nzebra_seen_late | ZebraSeenLate | no | 0.999.0 | | TODO: judge\n",
+		},
 		"flags.txt": {
 			"\n--plugin-mcp-launch-cwd | app-server | three | drop |", "\n--ws-origin | app-server | one | | | 0.999.0 | | |\n--stderr | app-server | none | | | 0.999.0 | | |\n--thread-source |",
 			"\n--oss | codex, exec | none | oss | | | | |\n", "\n--no-daemon | codex | none | any | | | " + tested.Version + " | |\n", "\n--search | codex, app-server | none | search |",
@@ -322,7 +328,7 @@ func TestTablesAreCurrent(t *testing.T) {
 			t.Errorf("Codex has no requirement %s", name)
 		}
 	}
-	for _, files := range []string{schemaFile, featuresFile, commandsFile, tableFile, fieldsFile, needsFile, eventsFile, flagsFile, keysFile} {
+	for _, files := range []string{schemaFile, featuresFile, commandsFile, tableFile, fieldsFile, needsFile, hooksFile, flagsFile, keysFile} {
 		for file := range strings.SplitSeq(files, ", ") {
 			if _, err := os.Stat(filepath.Join(repository, file)); err != nil {
 				t.Error(err)
