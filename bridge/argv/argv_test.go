@@ -176,6 +176,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s has no parent", row.Name)
 		case parent != nil && parent.Verdict == argv.Door && row.Verdict != argv.Door:
 			t.Errorf("%s is below a door", row.Name)
+		case row.Name != "help" && !strings.Contains(row.Name, " -") && slices.Contains(tested.Commands, row.Name) != (row.Until == ""):
+			t.Errorf("%s: Codex %s and the column until differ: %q", row.Name, tested.Version, row.Until)
 		}
 	}
 }

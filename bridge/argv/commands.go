@@ -28,6 +28,8 @@ var verdicts = []Verdict{Bridged, Group, Harmless, Listed, Door, Never}
 type Command struct {
 	Name    string // with its parents: "mcp list"
 	Verdict Verdict
+	Since   string // as in methods.Row
+	Until   string
 	Why     string
 
 	aliases []string // of the last word
@@ -46,9 +48,9 @@ var commandTable = sync.OnceValue(func() map[string]*Command {
 
 func parseCommands(text string) (map[string]*Command, error) {
 	table := make(map[string]*Command)
-	err := methods.EachRow("commands.txt", text, 4, func(cells []string) error {
+	err := methods.EachRow("commands.txt", text, 6, func(cells []string) error {
 		names := strings.Split(cells[0], ", ")
-		c := &Command{Name: names[0], Verdict: Verdict(cells[1]), Why: cells[3], aliases: names[1:]}
+		c := &Command{Name: names[0], Verdict: Verdict(cells[1]), Since: cells[3], Until: cells[4], Why: cells[5], aliases: names[1:]}
 		if !slices.Contains(verdicts, c.Verdict) || c.Why == "" {
 			return errors.New("it needs a verdict and a reason")
 		}

@@ -31,7 +31,7 @@ func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
 	}
 	files[schemaFile] = [2]string{string(methods.Schema), string(next)}
 	files[featuresFile] = [2]string{methods.FeatureTable, p.patchFeatures(changes)}
-	files[commandsFile] = [2]string{methods.CommandTable, patchCommands(changes)}
+	files[commandsFile] = [2]string{methods.CommandTable, p.patchCommands(changes)}
 	files[hooksFile] = [2]string{methods.HookTable, p.patchHooks(changes)}
 	files[flagsFile] = [2]string{methods.FlagTable, p.patchFlags(changes)}
 	table, err := p.patchMethods(changes)
@@ -86,24 +86,40 @@ func (p *proposer) patchFeatures(changes []Change) string {
 	return strings.Join(lines, "")
 }
 
-// patchCommands returns the table of commands with rows for new commands. Rows of commands that are gone stay, for
-// the supported releases that have them.
-func patchCommands(changes []Change) string {
+// patchCommands returns the table of commands with the changes. Rows of commands that are gone stay, for the supported
+// releases that have them.
+func (p *proposer) patchCommands(changes []Change) string {
 	lines := strings.SplitAfter(methods.CommandTable, "\n")
 	for _, c := range changes {
-		if c.Change != isNew+" "+string(Command) {
+		if c.Kind != Command {
 			continue
 		}
 		at := slices.IndexFunc(lines, func(line string) bool {
-			name, _, _ := strings.Cut(line, " |")
-			name, _, _ = strings.Cut(name, ",")
-			return !strings.HasPrefix(line, "#") && (line == "" || name >= c.Name)
+			return !strings.HasPrefix(line, "#") && (line == "" || commandOf(line) >= c.Name)
 		})
-		if !strings.HasPrefix(lines[at], c.Name+" |") {
-			lines = slices.Insert(lines, at, c.Name+" | door | | TODO: judge\n")
+		isNew, hasRow := c.Change == isNew+" "+string(Command), commandOf(lines[at]) == c.Name
+		switch {
+		case isNew && !hasRow:
+			lines = slices.Insert(lines, at, fmt.Sprintf("%s | door | | %s | | TODO: judge\n", c.Name, p.other.Version))
+		case !isNew && hasRow:
+			lines[at] = setCell(lines[at], 4, p.tested.Version)
 		}
 	}
 	return strings.Join(lines, "")
+}
+
+// commandOf returns the name of the command in a row, without its aliases.
+func commandOf(line string) string {
+	name, _, _ := strings.Cut(line, " |")
+	name, _, _ = strings.Cut(name, ",")
+	return name
+}
+
+// setCell returns a row with another value in a cell before the last.
+func setCell(line string, cell int, value string) string {
+	cells := strings.Split(line, "|")
+	cells[cell] = " " + value + " "
+	return strings.Join(cells, "|")
 }
 
 // patchHooks returns the table of hook events with the changes. The bridge does not relay a new event until a person has
@@ -181,9 +197,7 @@ func (p *proposer) endFlag(line, name string) string {
 			return line
 		}
 	}
-	cells := strings.Split(line, "|")
-	cells[6] = " " + p.tested.Version + " "
-	return strings.Join(cells, "|")
+	return setCell(line, 6, p.tested.Version)
 }
 
 // patchMethods returns the table of methods with a row after the most similar one for each new method. A request is

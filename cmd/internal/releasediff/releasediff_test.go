@@ -241,7 +241,8 @@ func TestPatchApplies(t *testing.T) {
 		"codex app-server": append(slices.Clone(tested.Flags["codex app-server"]), "--ws-origin=", "--stderr", "--search", "-x="),
 		"codex exec":       tested.Flags["codex exec"],
 	}
-	other.Commands = append(slices.Clone(tested.Commands), "app-server extra", "zz")
+	other.Commands = slices.DeleteFunc(slices.Clone(tested.Commands), func(c string) bool { return c == "git-credential" || c == "cloud" })
+	other.Commands = append(other.Commands, "app-server extra", "zz")
 	other.Unread = map[codex.Part]string{codex.PartConfigKeys: "no"}
 	other.ConfigKeys = nil
 
@@ -285,7 +286,10 @@ func TestPatchApplies(t *testing.T) {
 			"\naa_first | stable | true | user | 0.999.0 | | TODO: judge\nagent_message_board |", "\nmemories | stable | true | user | | | Codex lets", "\npersonality | removed | false | none | | " + tested.Version + " |",
 			"\nzz_last | under development | false | user | 0.999.0 | | TODO: judge\n",
 		},
-		"commands.txt": {"\napp-server extra | door | | TODO: judge\napp-server generate-internal", "\nzz | door | | TODO: judge\n"},
+		"commands.txt": {
+			"\napp-server extra | door | | 0.999.0 | | TODO: judge\napp-server generate-internal", "\nzz | door | | 0.999.0 | | TODO: judge\n",
+			"\ngit-credential | door | | 0.169.0 | " + tested.Version + " | gives", "\ncloud, cloud-tasks | listed | | | " + tested.Version + " |",
+		},
 		"hooks.txt": {
 			"\nstop | Stop | observes | | " + tested.Version + " |", "\npost_compact | PostCompact | no | | " + tested.Version + " |",
 			" turn/steer\nzebra_seen_late | ZebraSeenLate | no | 0.999.0 | | TODO: judge\n",
