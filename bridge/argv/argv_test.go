@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 type want struct {
@@ -139,6 +140,28 @@ func TestFlagsAreCurrent(t *testing.T) {
 	}
 }
 
+// A flag may have a row for each command, and one command has one row of it.
+func TestFlagOfTwoCommands(t *testing.T) {
+	const row = "--zebra, -z | codex, exec | one | model | | | | |\n"
+	rule, err := argv.FlagsIn(row + "--zebra | app-server | none | | | | | |\n--all | * | none | any | | | | |\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flag, want := range map[string]string{"exec --zebra": "model", "exec -z": "model", "app-server --zebra": "", "app-server -z": "unknown", "app-server --all": "any", "review --zebra": "unknown"} {
+		if command, name, _ := strings.Cut(flag, " "); rule(command, name) != want {
+			t.Errorf("%s: %q, want %q", flag, rule(command, name), want)
+		}
+	}
+	for _, other := range []string{"--zebra | exec, review | one | any | | | | |\n", "--other, -z | exec | none | | | | | |\n", "--zebra | * | one | model | | | | |\n"} {
+		if _, err := argv.FlagsIn(row + other); err == nil {
+			t.Errorf("%s: accepted beside %s", other, row)
+		}
+	}
+	if argv.FindFlag("exec", "-s") == nil || argv.FindFlag("exec resume", "--sandbox") != nil || argv.FindFlag("zebra", "--sandbox") != nil {
+		t.Error("exec alone has --sandbox")
+	}
+}
+
 // TestWords checks the words that patterns for commands are compared with.
 func TestWords(t *testing.T) {
 	for args, want := range map[string]string{
@@ -227,7 +250,7 @@ func TestItems(t *testing.T) {
 		{"sandbox -c a=1 ls -c b=2", []argv.Item{{Name: "--config", Value: "a=1", At: 1, Len: 2}}},
 	} {
 		got := argv.Parse(strings.Fields(c.args)).Items
-		if diff := cmp.Diff(c.want, got); diff != "" {
+		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(argv.Item{}, "Flag")); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", c.args, diff)
 		}
 	}

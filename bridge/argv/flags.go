@@ -3,7 +3,6 @@ package argv
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ type flagSpec struct {
 	name    string   // the long name
 	aliases []string // its short name and aliases
 	values  arity
+	row     *Flag // nil for a flag of commands.txt
 }
 
 type arity uint8
@@ -26,10 +26,11 @@ const (
 	manyValues        // all arguments up to the next flag (measured: `codex -i x app-server` opens two images)
 )
 
-// Flag says what the policy does with a flag, as flags.txt does.
+// Flag says what the policy does with a flag of some commands, as a row of flags.txt does.
 type Flag struct {
 	Rule         string   // the name of the policy's rule; "": there is none
 	Unchecked    []string // the uses in which it needs no check
+	Since, Until string   // as in methods.Row
 	Reason, Hint string   // of the rules drop and refuse
 }
 
@@ -39,20 +40,17 @@ const (
 	InTerminal = "terminal"
 )
 
-// flagTable has the flags of flags.txt.
-type flagTable struct {
-	of   map[string][]flagSpec // by command, with those of every command
-	rows map[string]*Flag      // by long name
-}
+// flagTable has the flags of flags.txt by command, with those of every command.
+type flagTable map[string][]flagSpec
 
-// Keys of flagTable.of that are no commands.
+// Keys of a flagTable that are no commands.
 const (
 	everyCommand = "*"
 	noCommand    = "codex"
 )
 
 // flags parses the table at the first use. A test parses it, too, and CheckNewerTable a newer one.
-var flags = methods.Cached(func(added func(file string) string) *flagTable {
+var flags = methods.Cached(func(added func(file string) string) flagTable {
 	t, err := parseFlags(methods.FlagTable + added("flags.txt"))
 	if err != nil {
 		panic(err)
@@ -68,38 +66,56 @@ func CheckNewerTable(n *methods.Newer) error {
 
 var arities = map[string]arity{"none": noValue, "one": oneValue, "three": threeValues, "many": manyValues}
 
-func parseFlags(text string) (*flagTable, error) {
-	t := &flagTable{of: make(map[string][]flagSpec), rows: make(map[string]*Flag)}
+func parseFlags(text string) (flagTable, error) {
+	t := make(flagTable)
 	err := methods.EachRow("flags.txt", text, 9, func(cells []string) error {
 		names := strings.Split(cells[0], ", ")
-		spec := flagSpec{name: names[0], aliases: names[1:]}
+		spec := flagSpec{name: names[0], aliases: names[1:], row: &Flag{Rule: cells[3], Since: cells[5], Until: cells[6], Reason: cells[7], Hint: cells[8]}}
 		var ok bool
 		if spec.values, ok = arities[cells[2]]; !ok {
 			return fmt.Errorf("it takes %q values", cells[2])
 		}
-		for command := range strings.SplitSeq(cells[1], ", ") {
-			t.of[command] = append(t.of[command], spec)
-		}
-		row := &Flag{Rule: cells[3], Reason: cells[7], Hint: cells[8]}
 		if cells[4] != "" {
-			row.Unchecked = strings.Split(cells[4], ", ")
+			spec.row.Unchecked = strings.Split(cells[4], ", ")
 		}
-		if other := t.rows[spec.name]; other != nil && !reflect.DeepEqual(other, row) {
-			return errors.New("another row of the flag has another rule")
+		for command := range strings.SplitSeq(cells[1], ", ") {
+			t[command] = append(t[command], spec)
 		}
-		t.rows[spec.name] = row
 		return nil
 	})
-	for command := range t.of {
+	for command := range t {
 		if command != everyCommand {
-			t.of[command] = append(t.of[command], t.of[everyCommand]...)
+			t[command] = append(t[command], t[everyCommand]...)
 		}
+		err = errors.Join(err, checkNames(command, t[command]))
 	}
 	return t, err
 }
 
-// FindFlag returns the row of a flag by its long name, or nil.
-func FindFlag(name string) *Flag { return flags().rows[name] }
+// checkNames returns an error if two rows have the same flag of a command: only one of them would count.
+func checkNames(command string, table []flagSpec) error {
+	seen := make(map[string]bool)
+	for _, spec := range table {
+		for _, name := range append([]string{spec.name}, spec.aliases...) {
+			if seen[name] {
+				return fmt.Errorf("flags.txt: two rows have %s of %s", name, command)
+			}
+			seen[name] = true
+		}
+	}
+	return nil
+}
+
+func (s flagSpec) is(name string) bool { return s.name == name || slices.Contains(s.aliases, name) }
+
+// FindFlag returns the row of a flag of a command, which is "codex" for the flags before a command, or nil.
+func FindFlag(command, name string) *Flag {
+	table := flags()[command]
+	if i := slices.IndexFunc(table, func(s flagSpec) bool { return s.is(name) }); i >= 0 {
+		return table[i].row
+	}
+	return nil
+}
 
 // IsUnchecked reports whether a flag needs no check in a use of Codex.
 func (f *Flag) IsUnchecked(use string) bool { return f != nil && slices.Contains(f.Unchecked, use) }
@@ -109,7 +125,7 @@ func (f *Flag) isUnjudged() bool { return f != nil && f.Rule == "" && f.Unchecke
 
 // Override returns the override of the configuration at args[at], or an item without a name.
 func Override(args []string, at int) Item {
-	if item := parseFlag(flags().of[everyCommand], args, at); item.State != Unknown {
+	if item := parseFlag(flags()[everyCommand], args, at); item.State != Unknown {
 		return item
 	}
 	return Item{}
@@ -128,7 +144,7 @@ func parseFlag(table []flagSpec, args []string, at int) Item {
 		// -cVALUE and -c=VALUE are equal (measured).
 		name, value, attached = arg[:2], strings.TrimPrefix(arg[2:], "="), true
 	}
-	i := slices.IndexFunc(table, func(s flagSpec) bool { return s.name == name || slices.Contains(s.aliases, name) })
+	i := slices.IndexFunc(table, func(s flagSpec) bool { return s.is(name) })
 	if i < 0 {
 		item.Name, item.State = arg, Unknown
 		if strings.HasPrefix(arg, "--") {
@@ -136,7 +152,7 @@ func parseFlag(table []flagSpec, args []string, at int) Item {
 		}
 		return item
 	}
-	item.Name, item.Value = table[i].name, value
+	item.Name, item.Value, item.Flag = table[i].name, value, table[i].row
 	switch {
 	case table[i].values == noValue:
 		if attached {

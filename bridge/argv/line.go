@@ -48,6 +48,7 @@ type Item struct {
 	At    int    // the item is Args[At:At+Len]
 	Len   int
 	State State
+	Flag  *Flag // the row of the flag for the command; nil for words, unknown flags and those of commands.txt
 }
 
 // State is the result of parsing an item.
@@ -65,7 +66,7 @@ const (
 // how many values a flag takes.
 func (l Line) allKnown() bool {
 	return !slices.ContainsFunc(l.Items, func(item Item) bool {
-		return item.State == Unknown || FindFlag(item.Name).isUnjudged()
+		return item.State == Unknown || item.Flag.isUnjudged()
 	})
 }
 

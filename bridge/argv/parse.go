@@ -25,7 +25,7 @@ func Parse(args []string) Line {
 			l.Info = l.allKnown()
 			return l
 		case isFlag(arg):
-			item := parseFlag(flags().of[noCommand], args, i)
+			item := parseFlag(flags()[noCommand], args, i)
 			l.Items = append(l.Items, item)
 			i += item.Len
 			continue
@@ -69,7 +69,7 @@ func (l *Line) parseAppServer(at int) {
 			l.Second, l.Info = arg, l.allKnown()
 			return
 		case isFlag(arg) && arg != "--":
-			item := parseFlag(flags().of[AppServer], l.Args, i)
+			item := parseFlag(flags()[AppServer], l.Args, i)
 			l.Items = append(l.Items, item)
 			i += item.Len
 			if item.Name == "--print-startup-config" || item.Name == "--listen" && item.Value != "stdio://" {
@@ -97,9 +97,9 @@ func (l *Line) parseAppServer(at int) {
 // `codex exec hello resume --last` resumes).
 func (l *Line) parseExec(at int) {
 	for i := at; i < len(l.Args); {
-		table, arg := flags().of[strings.TrimSpace("exec "+l.Sub)], l.Args[i]
+		table, arg := flags()[strings.TrimSpace("exec "+l.Sub)], l.Args[i]
 		if l.Command == "review" {
-			table = flags().of[l.Command]
+			table = flags()[l.Command]
 		}
 		switch {
 		case arg == "--":
@@ -115,7 +115,7 @@ func (l *Line) parseExec(at int) {
 			l.Items = append(l.Items, item)
 			i += item.Len
 			continue
-		case l.Sub == "" && arg != "" && flags().of["exec "+arg] != nil:
+		case l.Sub == "" && arg != "" && flags()["exec "+arg] != nil:
 			l.Sub, l.SubAt, l.Second = arg, i, arg
 		default:
 			l.addWord(i)
@@ -144,7 +144,7 @@ func (l *Line) parseNested(at int) {
 			l.Info = l.allKnown()
 			return
 		case isFlag(arg):
-			item := parseFlag(slices.Concat(flags().of[everyCommand], l.Row.flags), l.Args, i)
+			item := parseFlag(slices.Concat(flags()[everyCommand], l.Row.flags), l.Args, i)
 			if l.Row.Verdict != Bridged { // the terminal interface sends its flags to the app-server
 				l.Items = append(l.Items, item)
 			}

@@ -142,7 +142,7 @@ func (c *argsDecider) decideRowFlags(row *argv.Command) {
 	for _, item := range c.line.Items {
 		after := item.At > c.line.CommandAt
 		switch {
-		case item.At < c.ownArgs, !after && argv.FindFlag(item.Name).IsUnchecked(argv.InTerminal):
+		case item.At < c.ownArgs, !after && item.Flag.IsUnchecked(argv.InTerminal):
 		case !after || isOverride(item.Name):
 			if c.checkUnderstood(item); c.err == nil {
 				c.decideFlag(item)
@@ -198,7 +198,7 @@ func (c *argsDecider) decideInteractive() {
 	for _, item := range c.line.Items {
 		switch {
 		case item.At < c.ownArgs:
-		case item.Name != "" && !argv.FindFlag(item.Name).IsUnchecked(argv.InTerminal):
+		case item.Name != "" && !item.Flag.IsUnchecked(argv.InTerminal):
 			if c.checkUnderstood(item); c.err == nil {
 				c.decideFlag(item)
 			}
@@ -221,7 +221,7 @@ func (c *argsDecider) decideInteractive() {
 // policy.
 func (c *argsDecider) decideExec() {
 	for i, item := range c.line.Items {
-		if item.At < c.ownArgs || item.Name == "" || item.State == argv.Valid && argv.FindFlag(item.Name).IsUnchecked(argv.InExec) {
+		if item.At < c.ownArgs || item.Name == "" || item.State == argv.Valid && item.Flag.IsUnchecked(argv.InExec) {
 			continue
 		}
 		if c.checkUnderstood(item); c.err != nil {

@@ -26,7 +26,7 @@ var flagRules = map[string]func(c *argsDecider, item argv.Item){
 
 // decideFlag checks a known flag. It refuses a flag that has no rule.
 func (c *argsDecider) decideFlag(item argv.Item) {
-	row := argv.FindFlag(item.Name)
+	row := item.Flag
 	switch {
 	case row == nil:
 	case row.Rule == "drop":

@@ -15,8 +15,7 @@ import (
 
 // Patch returns the changes as a patch to the bridge's source: to the names of the tested release,
 // the rows of methods, features, commands, hook events and flags. A proposed row says "TODO: judge", and tests fail
-// until a person has judged it. The policy refuses a new flag until there is a rule for it, unless another command
-// has the flag. The other proposals are in the lines before the patch, which `git apply` ignores.
+// until a person has judged it. The policy refuses a new flag until there is a rule for it. The other proposals are in the lines before the patch, which `git apply` ignores.
 func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
 	p, err := newProposer(tested, other)
 	if err != nil {
@@ -150,54 +149,70 @@ func (p *proposer) patchHooks(changes []Change) string {
 }
 
 // patchFlags returns the table of flags with the changes to long flags: a short one is an alias, and Codex does not say
-// of which. A new flag has no rule, so the policy refuses it. One that is gone stays, for the supported releases that
-// have it.
+// of which. A new flag of a command has a row without a rule, so the policy refuses it, also if another command has the
+// flag: it may mean something else there. One that is gone stays, for the supported releases that have it.
 func (p *proposer) patchFlags(changes []Change) string {
 	lines := strings.SplitAfter(methods.FlagTable, "\n")
 	for _, c := range changes {
 		if c.Kind != Flag || !strings.HasPrefix(c.Name, "--") {
 			continue
 		}
-		name, values := strings.TrimSuffix(c.Name, "="), "none"
+		isNew, name, values := c.Change == isNew+" "+string(Flag), strings.TrimSuffix(c.Name, "="), "none"
 		if name != c.Name {
 			values = "one"
 		}
 		command := strings.TrimPrefix(c.Command, "codex ")
-		at, last := -1, -1 // the row of the flag, and the last row of the command
+		proposed := func(commands string) string {
+			return fmt.Sprintf("%s | %s | %s | | | %s | | |\n", name, commands, values, p.other.Version)
+		}
+		at, last := -1, -1 // the row to change, and the last row of the command
 		for i, line := range lines {
-			cells := strings.Split(line, " | ")
-			if strings.HasPrefix(line, "#") || len(cells) < 3 {
-				continue
-			}
-			if flag, _, _ := strings.Cut(cells[0], ", "); flag == name && (c.Change != isNew+" "+string(Flag) || cells[2] == values || cells[2] == "three" && values == "one") {
-				at = i
-			}
-			if slices.Contains(strings.Split(cells[1], ", "), command) {
+			flag, commands := flagOf(line)
+			has := slices.Contains(commands, command)
+			if has {
 				last = i
+			}
+			if flag == name && (has && !isNew || isNew && line == proposed(strings.Join(commands, ", "))) {
+				at = i
 			}
 		}
 		switch {
-		case last < 0, at < 0 && c.Change != isNew+" "+string(Flag): // the bridge does not check it
-		case c.Change != isNew+" "+string(Flag):
-			lines[at] = p.endFlag(lines[at], name)
-		case at >= 0:
-			cells := strings.SplitN(lines[at], " | ", 3)
-			lines[at] = strings.Join([]string{cells[0], cells[1] + ", " + command, cells[2]}, " | ")
+		case last < 0, at < 0 && !isNew: // the bridge does not check it
+		case !isNew:
+			if _, commands := flagOf(lines[at]); !p.hasFlag(commands, name) {
+				lines[at] = setCell(lines[at], 6, p.tested.Version)
+			}
+		case at >= 0: // proposed for another command
+			_, commands := flagOf(lines[at])
+			lines[at] = proposed(strings.Join(append(commands, command), ", "))
 		default:
-			lines = slices.Insert(lines, last+1, fmt.Sprintf("%s | %s | %s | | | %s | | |\n", name, command, values, p.other.Version))
+			lines = slices.Insert(lines, last+1, proposed(command))
 		}
 	}
 	return strings.Join(lines, "")
 }
 
-// endFlag returns the row of a flag with the last release that has it, if no command of the other release has it.
-func (p *proposer) endFlag(line, name string) string {
-	for _, flags := range p.other.Flags {
+// flagOf returns the flag of a row, without its aliases, and the commands.
+func flagOf(line string) (flag string, commands []string) {
+	cells := strings.Split(line, " | ")
+	if strings.HasPrefix(line, "#") || len(cells) < 3 {
+		return "", nil
+	}
+	flag, _, _ = strings.Cut(cells[0], ", ")
+	return flag, strings.Split(cells[1], ", ")
+}
+
+// hasFlag reports whether one of these commands of the other release has a flag.
+func (p *proposer) hasFlag(commands []string, name string) bool {
+	for command, flags := range p.other.Flags {
+		if !slices.Contains(commands, strings.TrimPrefix(command, "codex ")) && !slices.Contains(commands, "*") {
+			continue
+		}
 		if slices.Contains(flags, name) || slices.Contains(flags, name+"=") {
-			return line
+			return true
 		}
 	}
-	return setCell(line, 6, p.tested.Version)
+	return false
 }
 
 // patchMethods returns the table of methods with a row after the most similar one for each new method. A request is

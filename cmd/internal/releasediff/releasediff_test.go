@@ -237,9 +237,10 @@ func TestPatchApplies(t *testing.T) {
 	other.Features["aa_first"], other.Features["zz_last"], other.Features["memories"] = "stable true", "under development false", "stable true"
 	delete(other.Features, "personality")
 	other.Flags = map[string][]string{
-		"codex":            slices.DeleteFunc(slices.Clone(tested.Flags["codex"]), func(flag string) bool { return flag == "--oss" || flag == "--no-daemon" }),
-		"codex app-server": append(slices.Clone(tested.Flags["codex app-server"]), "--ws-origin=", "--stderr", "--search", "-x="),
-		"codex exec":       tested.Flags["codex exec"],
+		"codex":             slices.DeleteFunc(slices.Clone(tested.Flags["codex"]), func(flag string) bool { return flag == "--oss" || flag == "--no-daemon" }),
+		"codex app-server":  append(slices.Clone(tested.Flags["codex app-server"]), "--ws-origin=", "--stderr", "--search", "-x="),
+		"codex exec":        append(slices.Clone(tested.Flags["codex exec"]), "--zebra"),
+		"codex exec resume": append(slices.Clone(tested.Flags["codex exec resume"]), "--zebra"),
 	}
 	other.Commands = slices.DeleteFunc(slices.Clone(tested.Commands), func(c string) bool { return c == "git-credential" || c == "cloud" })
 	other.Commands = append(other.Commands, "app-server extra", "zz")
@@ -295,8 +296,10 @@ func TestPatchApplies(t *testing.T) {
 			" turn/steer\nzebra_seen_late | ZebraSeenLate | no | 0.999.0 | | TODO: judge\n",
 		},
 		"flags.txt": {
-			"\n--plugin-mcp-launch-cwd | app-server | three | drop |", "\n--ws-origin | app-server | one | | | 0.999.0 | | |\n--stderr | app-server | none | | | 0.999.0 | | |\n--thread-source |",
-			"\n--oss | codex, exec | none | oss | | | | |\n", "\n--no-daemon | codex | none | any | | | " + tested.Version + " | |\n", "\n--search | codex, app-server | none | search |",
+			"\n--plugin-mcp-launch-cwd | app-server | three | drop |", "\n--ws-origin | app-server | one | | | 0.999.0 | | |\n--stderr | app-server | none | | | 0.999.0 | | |\n" +
+				"--search | app-server | none | | | 0.999.0 | | |\n--thread-source |",
+			"\n--oss | codex, exec | none | oss | | | | |\n", "\n--no-daemon | codex | none | any | | | " + tested.Version + " | |\n", "\n--search | codex | none | search | | | | |\n",
+			"\n--zebra | exec, exec resume | none | | | 0.999.0 | | |\n",
 		},
 	} {
 		text := read(name)
