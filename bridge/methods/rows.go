@@ -148,8 +148,11 @@ func (r Row) RunsModel() bool {
 }
 
 // IsIn reports whether a release of Codex has the method.
-func (r Row) IsIn(release string) bool {
-	return (r.Since == "" || setting.CompareVersions(r.Since, release) <= 0) && (r.Until == "" || setting.CompareVersions(release, r.Until) <= 0)
+func (r Row) IsIn(release string) bool { return IsBetween(release, r.Since, r.Until) }
+
+// IsBetween reports whether a release is among those of the columns since and until.
+func IsBetween(release, since, until string) bool {
+	return (since == "" || setting.CompareVersions(since, release) <= 0) && (until == "" || setting.CompareVersions(release, until) <= 0)
 }
 
 // Rows returns all rows, sorted by side, then method. Their slices must not be changed.

@@ -14,7 +14,7 @@ import (
 )
 
 type methodsCmd struct {
-	List methodsListCmd `cmd:"" default:"withargs" help:"List every method of Codex, its class, its verdict under your configuration, and the reason." example:"codex-bridge methods list --verdict deny"`
+	List methodsListCmd `cmd:"" default:"withargs" help:"List every method of Codex: its class, its verdict under your configuration, the reason, and the releases that have it and its fields." example:"codex-bridge methods list --verdict deny"`
 	Diff methodsDiffCmd `cmd:"" help:"Compare all names of another Codex with those of the tested one, with a proposed verdict for each new one. The exit status is 1 if there are differences or a part can't be compared." example:"codex-bridge methods diff --codex ./codex-next"`
 }
 
@@ -37,10 +37,19 @@ type methodRow struct {
 	Verdict methods.Verdict `json:"verdict"`
 	BuiltIn methods.Verdict `json:"builtIn,omitempty"` // if the configuration differs
 	Fields  []string        `json:"fields"`
+	Params  []methodField   `json:"params,omitempty"` // the members that the policy knows, of a method with Fields
 	Why     string          `json:"why"`
 	Since   string          `json:"since,omitempty"`  // the first release of Codex with it; empty: all supported ones have it
 	Until   string          `json:"until,omitempty"`  // the last one
 	Origin  string          `json:"origin,omitempty"` // of the override
+}
+
+// methodField is a member of the params of a method, or of the response to a server request.
+type methodField struct {
+	Name  string `json:"name"`
+	Rule  string `json:"rule"`
+	Since string `json:"since,omitempty"` // as in methodRow
+	Until string `json:"until,omitempty"`
 }
 
 func (c methodsListCmd) Run(out io.Writer) error {
@@ -108,13 +117,13 @@ func unknownMethods(cfg *config.Config) string {
 	return "is refused (policy.unknown_methods)"
 }
 
-// note returns the reason, the releases of Codex that have the method, and the override if there is one.
+// note returns the reason, the releases of Codex that have the method and its fields, and the override if there is one.
 func (r methodRow) note() string {
-	if r.Since != "" {
-		r.Why += ", since codex " + r.Since
-	}
-	if r.Until != "" {
-		r.Why += ", until codex " + r.Until
+	r.Why += releases(r.Since, r.Until)
+	for _, field := range r.Params {
+		if text := releases(field.Since, field.Until); text != "" {
+			r.Why += "; " + field.Name + strings.TrimPrefix(text, ",")
+		}
 	}
 	switch {
 	case r.Origin == "" && r.BuiltIn == "":
@@ -129,6 +138,17 @@ func (r methodRow) note() string {
 	return fmt.Sprintf("%s (policy.methods, %s; the table: %s)", r.Why, r.Origin, r.BuiltIn)
 }
 
+// releases returns the first and the last release of Codex with a name, as the end of a sentence. It is empty for all.
+func releases(since, until string) (text string) {
+	if since != "" {
+		text = ", since codex " + since
+	}
+	if until != "" {
+		text += ", until codex " + until
+	}
+	return text
+}
+
 // methodRows returns the method table with the overrides of the configuration, sorted by side,
 // class and method.
 func methodRows(cfg *config.Config) []methodRow {
@@ -136,6 +156,9 @@ func methodRows(cfg *config.Config) []methodRow {
 	var rows []methodRow
 	for row := range methods.Rows() {
 		r := methodRow{Side: row.Side, Method: row.Method, Class: row.Class, Verdict: row.Verdict, Fields: row.Fields, Why: row.Why, Since: row.Since, Until: row.Until}
+		for _, field := range row.Params {
+			r.Params = append(r.Params, methodField(field))
+		}
 		if override, ok := overrides[row.Method]; ok {
 			r.Verdict, r.Origin = row.Override(override), overrideOrigin(cfg, row.Method)
 		}

@@ -76,7 +76,7 @@ const (
 )
 
 // Compare returns the differences between two releases, sorted by kind and name, with proposals for
-// new names. It skips parts that could not be read from one of them.
+// new names. It skips parts that could not be read from one of them, and what the table says of an older release.
 func Compare(tested, other *codex.Release) ([]Change, error) {
 	c := &comparison{changes: []Change{}}
 	read := func(part codex.Part) bool { return tested.Unread[part] == "" && other.Unread[part] == "" }
@@ -117,8 +117,11 @@ func Compare(tested, other *codex.Release) ([]Change, error) {
 	if read(codex.PartTools) {
 		c.compareTools(tested.Tools, other.Tools)
 	}
-	err := propose(tested, other, c.changes)
-	return c.changes, err
+	changes, err := dropKnown(tested, other, c.changes)
+	if err != nil {
+		return nil, err
+	}
+	return changes, propose(tested, other, changes)
 }
 
 // comparison collects changes.

@@ -161,7 +161,7 @@ func (p *proposer) patchFlags(changes []Change) string {
 		if name != c.Name {
 			values = "one"
 		}
-		command := strings.TrimPrefix(c.Command, "codex ")
+		command := commandOfFlag(c.Command)
 		proposed := func(commands string) string {
 			return fmt.Sprintf("%s | %s | %s | | | %s | | |\n", name, commands, values, p.other.Version)
 		}
@@ -205,7 +205,7 @@ func flagOf(line string) (flag string, commands []string) {
 // hasFlag reports whether one of these commands of the other release has a flag.
 func (p *proposer) hasFlag(commands []string, name string) bool {
 	for command, flags := range p.other.Flags {
-		if !slices.Contains(commands, strings.TrimPrefix(command, "codex ")) && !slices.Contains(commands, "*") {
+		if !slices.Contains(commands, commandOfFlag(command)) && !slices.Contains(commands, "*") {
 			continue
 		}
 		if slices.Contains(flags, name) || slices.Contains(flags, name+"=") {
