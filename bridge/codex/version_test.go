@@ -107,12 +107,22 @@ func TestReadUserAgent(t *testing.T) {
 	}
 }
 
-func TestPreReleasesOfOneVersionAreEqual(t *testing.T) {
-	if got := codex.CompareVersions("0.169.0-alpha.10", "0.169.0-alpha.2"); got != 0 {
-		t.Errorf("CompareVersions = %d, want 0", got)
+// A maximum and a minimum that are pre-releases exclude the other pre-releases of the version.
+func TestRangeOfPreReleases(t *testing.T) {
+	r := codex.Range{Min: "0.171.0-alpha.2", Max: "0.171.0-alpha.10"}
+	for version, want := range map[string]bool{
+		"0.171.0-alpha.1": false, "0.171.0-alpha.2": true, "0.171.0-alpha.10": true, "0.171.0-alpha.11": false, "0.171.0-beta.1": false,
+		"0.171.0": false, "0.170.0": false, "": false, "nonsense": false,
+	} {
+		if err := r.Check(version); (err == nil) != want {
+			t.Errorf("%q: %v", version, err)
+		}
 	}
-	if err := codex.CheckVersion("0.169.0-alpha.10", "0.169.0-alpha.2"); err != nil {
+	if err := (codex.Range{Min: "0.166.0", Max: "0.171.0"}).Check("0.171.0-alpha.1"); err != nil {
 		t.Error(err)
+	}
+	if err := (codex.Range{Min: "0.171.0"}).Check("0.171.0-alpha.1"); err == nil {
+		t.Error("a pre-release is before its release")
 	}
 }
 
