@@ -4,13 +4,33 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"codex-bridge.example/bridge/child"
 )
 
-// readModels reads the models that Codex has without an account, and the model of a thread without one.
+// unreachable is a config.toml with a provider without a server. Measured with Codex 0.171: at thread/start it connects
+// to its provider, which is api.openai.com without a configuration. The models are the same.
+const unreachable = `model_provider = "none"
+
+[model_providers.none]
+name = "none"
+base_url = "http://127.0.0.1:9/v1"
+wire_api = "responses"
+requires_openai_auth = false
+supports_websockets = false
+request_max_retries = 0
+stream_max_retries = 0
+`
+
+// readModels reads the models that Codex has without an account, and the model of a thread without one. Codex does not
+// reach the network.
 func (r *Release) readModels(ctx context.Context, c Command, home string) (err error) {
+	if err := errors.Join(os.MkdirAll(home, 0o700), os.WriteFile(filepath.Join(home, "config.toml"), []byte(unreachable), 0o600)); err != nil {
+		return err
+	}
 	server, err := c.Connect(ctx, home)
 	if err != nil {
 		return err

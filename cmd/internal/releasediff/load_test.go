@@ -3,11 +3,14 @@ package releasediff
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"codex-bridge.example/bridge/codex"
@@ -28,7 +31,26 @@ func recorded(t *testing.T) *codex.Release {
 	return r
 }
 
-// The installed Codex has no difference from itself. A newer one than 0.169.0 has the differences of its
+// proxyOf starts a proxy that answers no request, and returns its address and a function for the requests.
+func proxyOf(t *testing.T) (address string, reached func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var list []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, r.Method+" "+r.Host)
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(list)
+	}
+}
+
+// The installed Codex has no difference from itself, and is read without the network. A newer one than 0.169.0 has the differences of its
 // release notes, of each kind.
 func TestLoad(t *testing.T) {
 	t.Parallel()
@@ -41,9 +63,19 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	got, err := Load(t.Context(), codex.Command{Path: path}, dir)
+	proxy, reached := proxyOf(t)
+	env := append(os.Environ(), "HTTPS_PROXY="+proxy, "HTTP_PROXY="+proxy, "ALL_PROXY="+proxy)
+	got, err := Load(t.Context(), codex.Command{Path: path, Env: env}, dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if list := reached(); len(list) > 0 {
+		t.Errorf("Codex reaches the network: %q", list)
+	}
+	for _, home := range []string{"models", "tools"} { // in which threads start; a connection may come too late for the proxy
+		if text, err := os.ReadFile(filepath.Join(dir, home, "config.toml")); err != nil || !strings.Contains(string(text), "base_url = \"http://127.0.0.1:") {
+			t.Errorf("%s: the provider is not on this machine: %q, %v", home, text, err)
+		}
 	}
 	if runtime.GOOS != "linux" {
 		delete(got.Unread, codex.PartConfigKeys)
