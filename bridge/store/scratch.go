@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -43,7 +44,7 @@ func makeScratch(state string) (folder string, remove func() error, err error) {
 			return "", nil, err
 		}
 	}
-	removeEndedScratch(parent, here)
+	here.RemoveEnded(parent, "")
 	made, err := os.MkdirTemp(parent, here.Mark()+"-")
 	if err != nil {
 		return "", nil, err
@@ -81,8 +82,9 @@ func resolveExisting(path string) string {
 	}
 }
 
-// removeEndedScratch removes the folders of processes that have ended. It ignores errors: the next call tries again.
-func removeEndedScratch(parent string, here Holder) {
+// RemoveEnded removes the folders in parent whose names are prefix and the Mark of a process that has ended, at most 64.
+// h is the current process. It ignores errors: the next call tries again.
+func (h Holder) RemoveEnded(parent, prefix string) {
 	dir, err := os.Open(parent)
 	if err != nil {
 		return
@@ -91,7 +93,8 @@ func removeEndedScratch(parent string, here Holder) {
 	entries, _ := dir.ReadDir(maxScratchListed) // those before an error
 	removed := 0
 	for _, e := range entries {
-		if e.Type() != fs.ModeDir || !here.MarkHasEnded(e.Name()) {
+		mark, ok := strings.CutPrefix(e.Name(), prefix)
+		if !ok || e.Type() != fs.ModeDir || !h.MarkHasEnded(mark) {
 			continue
 		}
 		_ = os.RemoveAll(filepath.Join(parent, e.Name()))

@@ -62,6 +62,24 @@ func Env(dir string) ([]string, error) {
 // write in temporary folders, and a bridge with an enforced policy does not start if its
 // configuration, its state or CODEX_HOME is there.
 func Folder(pattern string) (string, error) {
+	return newFolder(func(parent string) (string, error) { return os.MkdirTemp(parent, pattern) })
+}
+
+// MarkedFolder is Folder for a name with a prefix and this process. It removes the folders with this prefix that earlier
+// processes left when they were killed.
+func MarkedFolder(prefix string) (string, error) {
+	here, err := store.CurrentProcess()
+	if err != nil {
+		return "", err
+	}
+	return newFolder(func(parent string) (string, error) {
+		here.RemoveEnded(parent, prefix)
+		return os.MkdirTemp(parent, prefix+here.Mark()+"-")
+	})
+}
+
+// newFolder calls create with the folders that may have the new one, until it succeeds.
+func newFolder(create func(parent string) (string, error)) (string, error) {
 	parents := []string{"/var/tmp"}
 	if cache, err := os.UserCacheDir(); err == nil {
 		parents = append(parents, cache)
@@ -72,7 +90,7 @@ func Folder(pattern string) (string, error) {
 			errs = append(errs, err)
 			continue
 		}
-		folder, err := os.MkdirTemp(parent, pattern)
+		folder, err := create(parent)
 		if err == nil {
 			return filepath.EvalSymlinks(folder)
 		}

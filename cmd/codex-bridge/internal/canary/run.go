@@ -40,9 +40,9 @@ const (
 )
 
 // Run runs all rows through the bridge under Policy, each in new folders, and returns their results in the order of
-// Rows. It removes the folders, and no process of it runs when it returns. If ctx ends, it returns the cause.
+// Rows. It removes the folders, also those of earlier runs that were killed, and no process of it runs when it returns. If ctx ends, it returns the cause.
 func Run(ctx context.Context, o Options) (results []Result, err error) {
-	folder, err := scripted.Folder("codex-bridge-check-")
+	folder, err := scripted.MarkedFolder("codex-bridge-check-")
 	if err != nil {
 		return nil, err
 	}
