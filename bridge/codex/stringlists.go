@@ -8,8 +8,32 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
+	"time"
 )
+
+// Identity returns a text that changes when a Codex is replaced: the sizes and times of the file that path starts and of
+// the program beside it. A digest would be slow: it takes 1.2 s of processor time for Codex 0.171, which has 315 MB.
+func Identity(path string) (string, error) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	files := []string{resolved}
+	if program, err := nativeProgram(path); err == nil && program != resolved {
+		files = append(files, program)
+	}
+	var parts []string
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, fmt.Sprintf("%d bytes of %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)))
+	}
+	return strings.Join(parts, ", "), nil
+}
 
 // nativeProgram returns the program that path starts: npm's codex is a script beside it.
 func nativeProgram(path string) (string, error) {

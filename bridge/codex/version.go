@@ -55,6 +55,9 @@ type Program struct {
 // NewProgram returns a Program, and starts nothing. c.Args go before --version.
 func NewProgram(c Command) *Program { return &Program{command: c, done: make(chan struct{})} }
 
+// Path returns the path of the executable.
+func (p *Program) Path() string { return p.command.Path }
+
 // run runs codex --version in the background, unless it was run before.
 func (p *Program) run() {
 	p.start.Do(func() {

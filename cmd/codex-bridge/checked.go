@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/store"
 )
@@ -18,14 +19,15 @@ const checkedFolder = "checked"
 // checkedCodex is a record that a release works with a bridge.
 type checkedCodex struct {
 	Bridge  string    `json:"bridge"`
-	Table   string    `json:"table"` // the release that the bridge knows
+	Table   string    `json:"table"`   // the release that the bridge knows
+	Program string    `json:"program"` // codex.Identity
 	Time    time.Time `json:"time"`
 	Verdict string    `json:"verdict"`
 }
 
-// recordChecked records that a release works with this bridge.
-func recordChecked(version, verdict string) error {
-	text, err := json.Marshal(checkedCodex{Version, methods.Covered(), time.Now().UTC().Round(time.Second), verdict})
+// recordChecked records that a release works with this bridge. program is the identity of its file.
+func recordChecked(version, program, verdict string) error {
+	text, err := json.Marshal(checkedCodex{Version, methods.Covered(), program, time.Now().UTC().Round(time.Second), verdict})
 	if err != nil {
 		return err
 	}
@@ -70,9 +72,13 @@ func openChecked() (*os.Root, error) {
 	return root.OpenRoot(checkedFolder)
 }
 
-// lastCheck returns the record of a release, if this bridge has checked it. Another bridge, or one that knows another
-// release, may treat it otherwise.
-func lastCheck(version string) (checkedCodex, bool) {
+// lastCheck returns the record of a release, if this bridge has checked the file at path. Another bridge, or one that
+// knows another release, may treat it otherwise, and another file may be another program.
+func lastCheck(version, path string) (checkedCodex, bool) {
+	program, err := codex.Identity(path)
+	if err != nil {
+		return checkedCodex{}, false
+	}
 	folder, err := store.Folder()
 	if err != nil {
 		return checkedCodex{}, false
@@ -84,7 +90,7 @@ func lastCheck(version string) (checkedCodex, bool) {
 	defer func() { _ = root.Close() }()
 	text, err := root.ReadFile(checkedFolder + "/" + version)
 	var c checkedCodex
-	if err != nil || json.Unmarshal(text, &c) != nil || c.Bridge != Version || c.Table != methods.Covered() {
+	if err != nil || json.Unmarshal(text, &c) != nil || c.Bridge != Version || c.Table != methods.Covered() || c.Program != program {
 		return checkedCodex{}, false
 	}
 	return c, true

@@ -73,6 +73,10 @@ func (c codexCheckCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	program, err := codex.Identity(path)
+	if err != nil {
+		return err
+	}
 	check := &codexCheck{Path: path, Table: methods.Covered(), Changes: []releasediff.Change{}}
 	err = untilStopped(func(ctx context.Context) error { return check.run(ctx, cfg) })
 	if err != nil {
@@ -80,7 +84,7 @@ func (c codexCheckCmd) Run(out io.Writer) error {
 	}
 	check.Verdict, check.Works = check.verdict(cfg), check.failed() == nil && check.isCompared()
 	if check.Works {
-		err = recordChecked(check.Codex, check.Verdict)
+		err = recordChecked(check.Codex, program, check.Verdict)
 	} else {
 		err = forgetChecked(check.Codex)
 	}

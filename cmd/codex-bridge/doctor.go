@@ -254,7 +254,7 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 		found.State, found.Hint = warn, "install "+cfg.Codex.MaxVersion+" or an earlier release, or raise codex.max_version"
 		found.Detail += "; an enforced policy would refuse it: codex.max_version is " + cfg.Codex.MaxVersion + " (" + cfg.Place("codex.max_version") + ")"
 	case codex.CompareVersions(version, methods.Covered()) > 0:
-		if check, works := lastCheck(version); works {
+		if check, works := lastCheck(version, path); works {
 			found.Detail += "; checked on " + check.Time.Format(time.DateOnly) + ": " + check.Verdict
 			break
 		}

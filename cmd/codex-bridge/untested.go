@@ -21,7 +21,7 @@ func untestedCodex(ctx context.Context, program *codex.Program, log *slog.Logger
 	if err != nil || codex.CompareVersions(version, methods.Covered()) <= 0 {
 		return ""
 	}
-	if _, works := lastCheck(version); works {
+	if _, works := lastCheck(version, program.Path()); works {
 		return ""
 	}
 	first, err := recordUntested(version)

@@ -90,7 +90,7 @@ func TestCheckedCodexIsNotReported(t *testing.T) {
 		if said, _, _ := w.runCommand("doctor"); !strings.Contains(said, "; checked on 20") || !strings.Contains(said, "everything tried works") || strings.Contains(said, "newer than") {
 			t.Errorf("doctor after: %s", said)
 		}
-		for record, by := range map[string]string{`"bridge":"dev"`: `"bridge":"0.0.1"`, `"table":"`: `"table":"0.1`} { // another bridge has checked it
+		for record, by := range map[string]string{`"bridge":"dev"`: `"bridge":"0.0.1"`, `"table":"`: `"table":"0.1`, `"program":"`: `"program":"1`} { // another bridge has checked it, or another file
 			file := "other state/checked/99.0.0"
 			text := w.read(file)
 			w.write(file, strings.Replace(text, record, by, 1))
