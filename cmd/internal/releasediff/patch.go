@@ -165,7 +165,7 @@ func (p *proposer) patchFlags(changes []Change) string {
 		proposed := func(commands string) string {
 			return fmt.Sprintf("%s | %s | %s | | | %s | | |\n", name, commands, values, p.other.Version)
 		}
-		at, last := -1, -1 // the row to change, and the last row of the command
+		at, last, known := -1, -1, false // the row to change, the last row of the command, and whether it has one
 		for i, line := range lines {
 			flag, commands := flagOf(line)
 			has := slices.Contains(commands, command)
@@ -175,6 +175,7 @@ func (p *proposer) patchFlags(changes []Change) string {
 			if flag == name && (has && !isNew || isNew && line == proposed(strings.Join(commands, ", "))) {
 				at = i
 			}
+			known = known || flag == name && has
 		}
 		switch {
 		case last < 0, at < 0 && !isNew: // the bridge does not check it
@@ -182,6 +183,7 @@ func (p *proposer) patchFlags(changes []Change) string {
 			if _, commands := flagOf(lines[at]); !p.hasFlag(commands, name) {
 				lines[at] = setCell(lines[at], 6, p.tested.Version)
 			}
+		case known: // an older release has it, too
 		case at >= 0: // proposed for another command
 			_, commands := flagOf(lines[at])
 			lines[at] = proposed(strings.Join(append(commands, command), ", "))

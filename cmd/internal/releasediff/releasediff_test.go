@@ -239,9 +239,10 @@ func TestPatchApplies(t *testing.T) {
 	other.Flags = map[string][]string{
 		"codex":             slices.DeleteFunc(slices.Clone(tested.Flags["codex"]), func(flag string) bool { return flag == "--oss" || flag == "--no-daemon" }),
 		"codex app-server":  append(slices.Clone(tested.Flags["codex app-server"]), "--ws-origin=", "--stderr", "--search", "-x="),
-		"codex exec":        append(slices.Clone(tested.Flags["codex exec"]), "--zebra"),
+		"codex exec":        append(slices.Clone(tested.Flags["codex exec"]), "--zebra"), // with --json, which the table has
 		"codex exec resume": append(slices.Clone(tested.Flags["codex exec resume"]), "--zebra"),
 	}
+	tested.Flags["codex exec"] = slices.DeleteFunc(slices.Clone(tested.Flags["codex exec"]), func(flag string) bool { return flag == "--json" })
 	other.Commands = slices.DeleteFunc(slices.Clone(tested.Commands), func(c string) bool { return c == "git-credential" || c == "cloud" })
 	other.Commands = append(other.Commands, "app-server extra", "zz")
 	other.Unread = map[codex.Part]string{codex.PartConfigKeys: "no"}
@@ -299,6 +300,7 @@ func TestPatchApplies(t *testing.T) {
 			"\n--plugin-mcp-launch-cwd | app-server | three | drop |", "\n--ws-origin | app-server | one | | | 0.999.0 | | |\n--stderr | app-server | none | | | 0.999.0 | | |\n" +
 				"--search | app-server | none | | | 0.999.0 | | |\n--thread-source |",
 			"\n--oss | codex, exec | none | oss | | | | |\n", "\n--no-daemon | codex | none | any | | | " + tested.Version + " | |\n", "\n--search | codex | none | search | | | | |\n",
+			"\n--json, --experimental-json | exec, exec resume, exec fork, exec review | none | | exec | | | |\n",
 			"\n--zebra | exec, exec resume | none | | | 0.999.0 | | |\n",
 		},
 	} {
