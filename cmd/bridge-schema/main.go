@@ -3,7 +3,10 @@
 // in bridge/methods/shapes.json, and writes docs/reference/methods.md from the table. Like
 // `codex-bridge methods diff`, it prints the new names, each with a proposal.
 //
-//	go run ./cmd/bridge-schema [-root DIR]
+//	go run ./cmd/bridge-schema [-root DIR] [-write-older]
+//
+// With -write-older it lists in older.txt all shapes that older releases have, and does not compare them with
+// the list.
 //
 // It exits with status 1 and a list if Codex has a method or feature without a row, or a row has a
 // name that Codex lacks. It still writes the files, which show new names.
@@ -32,8 +35,9 @@ import (
 
 func main() {
 	root := flag.String("root", ".", "the repository")
+	older := flag.Bool("write-older", false, "write older.txt")
 	flag.Parse()
-	if err := run(*root); err != nil {
+	if err := run(*root, *older); err != nil {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			fmt.Fprintln(os.Stderr, "bridge-schema: "+line)
 		}
@@ -41,7 +45,7 @@ func main() {
 	}
 }
 
-func run(root string) error {
+func run(root string, older bool) error {
 	path, err := codex.Find("codex")
 	if err != nil {
 		return err
@@ -82,14 +86,15 @@ func run(root string) error {
 	if err := write(filepath.Join(root, "docs", "reference", "methods.md"), methods.Markdown()); err != nil {
 		return err
 	}
-	if err := writeShapes(root, filepath.Join(work, codex.SchemaFolder), r.Version); err != nil {
+	if err := writeShapes(root, filepath.Join(work, codex.SchemaFolder), r.Version, older); err != nil {
 		return err
 	}
 	return check(tested, r)
 }
 
-// writeShapes writes the forms of the client's messages, from the schema in a folder.
-func writeShapes(root, schema, version string) error {
+// writeShapes writes the forms of the client's messages, from the schema in a folder. It compares those of older
+// releases with older.txt, or writes that.
+func writeShapes(root, schema, version string, older bool) error {
 	t, err := shapes(schema, version)
 	if err != nil {
 		return fmt.Errorf("the format of Codex's schema has changed: %w", err)
@@ -101,6 +106,9 @@ func writeShapes(root, schema, version string) error {
 	}
 	if err := write(filepath.Join(root, "bridge", "methods", "shapes.json"), text); err != nil {
 		return err
+	}
+	if older {
+		return write(filepath.Join(root, "cmd", "bridge-schema", "older.txt"), withOlder(olderTable, kept))
 	}
 	return checkOlder(olderTable, kept)
 }

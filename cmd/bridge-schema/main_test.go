@@ -37,7 +37,7 @@ func TestFilesAreCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := run(root); err != nil {
+	if err := run(root, false); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"bridge/methods/schema.json", "docs/reference/methods.md", "bridge/methods/shapes.json"} {

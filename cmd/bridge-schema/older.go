@@ -66,6 +66,20 @@ func checkOlder(text string, kept []string) error {
 	return errors.Join(append(faults, err)...)
 }
 
+// withOlder returns the text of older.txt with the lines that keepOlder returned.
+func withOlder(text string, kept []string) []byte {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "#") {
+			b.WriteString(line)
+		}
+	}
+	for _, line := range kept {
+		b.WriteString(line + "\n")
+	}
+	return []byte(b.String())
+}
+
 // widen returns a shape that has all values of both.
 func widen(now, was *methods.Shape) *methods.Shape {
 	if reflect.DeepEqual(now, was) {

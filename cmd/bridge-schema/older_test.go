@@ -43,6 +43,9 @@ func TestKeepOlder(t *testing.T) {
 	if err := checkOlder("definitions | Other", []string{"definitions | Mode"}); err == nil || !strings.Contains(err.Error(), "Other") || !strings.Contains(err.Error(), "Mode") {
 		t.Errorf("checkOlder: %v", err)
 	}
+	if err := checkOlder(string(withOlder("# names\ndefinitions | Other\n", wantKept)), slices.Clone(kept)); err != nil {
+		t.Errorf("the lines of withOlder: %v", err)
+	}
 	want := &methods.ShapeTable{
 		Requests: map[string]*methods.Shape{"thread/list": {Kinds: "oz"}},
 		Answers:  map[string]*methods.Shape{"currentTime/read": {Kinds: "n"}},
