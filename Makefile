@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases release release-check release-verify release-try clean
+.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases codex-release release release-check release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -178,6 +178,10 @@ schema: setup ## the names of the codex at hand, and docs/reference/methods.md
 
 releases: setup ## the last releases of codex on npm, alone and through the bridge; writes docs/internals/releases.md
 	go run ./cmd/bridge-releases
+
+# It changes data and documents only, and prints a summary of what a person judges; SUMMARY=FILE: also into that file.
+codex-release: ## moves to the newest release of codex on npm, or to TO=x.y.z
+	go run ./cmd/bridge-releases -move -release "$$TO" -summary "$$SUMMARY"
 
 # The address of the repository, which is in every package. It follows the module path.
 REPOSITORY ?= https://$(shell go list -m)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
@@ -104,7 +105,7 @@ var notRun = map[[2]string]string{
 	{"docs/guides/serve.md", "codex --remote unix:///run/user/1000/codex.sock"}:                                                  needsTerminal,
 	{"docs/guides/team.md", "docker run -d -p 127.0.0.1:5433:5432 -e POSTGRES_HOST_AUTH_METHOD=trust postgres"}:                  needsNetwork,
 	{"docs/guides/team.md", "docker run -d -p 127.0.0.1:3000:3000 -p 127.0.0.1:4318:4318 grafana/otel-lgtm"}:                     needsNetwork,
-	{"docs/guides/team.md", "sudo npm install -g @openai/codex@0.171.0"}:                                                         needsNetwork,
+	{"docs/guides/team.md", "sudo npm install -g @openai/codex@" + methods.Measured}:                                             needsNetwork,
 	{"docs/guides/team.md", "codex-bridge codex check --codex /path/to/new/codex"}:                                               runsItself,
 	{"docs/guides/team.md", "codex-bridge methods diff --codex /path/to/new/codex"}:                                              runsItself,
 	{"testdata/ocsf/README.md", "python3 compile.py ocsf-schema 1.8.0 events/application/api_activity.json security_control"}:    needsNetwork,
@@ -121,7 +122,6 @@ var notRun = map[[2]string]string{
 	{sentencesRow, "codex-bridge codex check"}:                                                                                   isMention,
 	{sentencesRow, "codex-bridge resume"}:                                                                                        needsTerminal,
 	{sentencesRow, "codex-bridge serve"}:                                                                                         isMention,
-	{sentencesRow, "codex-bridge methods diff --codex PATH --patch > p; git apply p"}:                                            "it changes the source for another Codex",
 }
 
 // Why commands do not run.
