@@ -180,7 +180,7 @@ func (r *release) make() (err error) {
 		{"archives", r.archives},
 		{"packages", r.packages},
 		{"SBOMs", r.sboms},
-		{"table of Codex's names", r.table},
+		{"table of Codex's methods", r.table},
 		{"checksums", r.checksums},
 		{"signature", r.sign},
 		{"npm packages", r.npm},
@@ -291,7 +291,7 @@ func (r *release) renamePackages() error {
 	return err
 }
 
-// table writes the table of Codex's names, which an older codex-bridge can take by codex.table.
+// table writes the table of Codex's methods, which an older codex-bridge can take by codex.table.
 func (r *release) table() error {
 	return os.WriteFile(filepath.Join(r.dist, "codex-table-"+methods.Measured+".txt"), []byte(methods.Export()), 0o644)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/bridge/methods"
 )
@@ -49,20 +50,14 @@ const (
 	noCommand    = "codex"
 )
 
-// flags parses the table at the first use. A test parses it, too, and CheckNewerTable a newer one.
-var flags = methods.Cached(func(added func(file string) string) flagTable {
-	t, err := parseFlags(methods.FlagTable + added("flags.txt"))
+// flags parses the table at the first use. A test parses it, too.
+var flags = sync.OnceValue(func() flagTable {
+	t, err := parseFlags(methods.FlagTable)
 	if err != nil {
 		panic(err)
 	}
 	return t
 })
-
-// CheckNewerTable returns an error for a newer table with flags that the package can't use.
-func CheckNewerTable(n *methods.Newer) error {
-	_, err := parseFlags(methods.FlagTable + n.Added("flags.txt"))
-	return err
-}
 
 var arities = map[string]arity{"none": noValue, "one": oneValue, "three": threeValues, "many": manyValues}
 

@@ -56,7 +56,7 @@ func TestPullGetsWhatWasPublished(t *testing.T) {
 	}
 }
 
-// A newer table of Codex's names comes with the bundle, renewals keep it, and a bundle without one ends it.
+// A newer table of Codex's methods comes with the bundle, renewals keep it, and a bundle without one ends it.
 func TestTableOfBundle(t *testing.T) {
 	p := newPublisher(t)
 	table := func(text string) func(*bundle.Publication) {

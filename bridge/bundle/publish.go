@@ -19,7 +19,7 @@ import (
 // Publication is what Publish signs.
 type Publication struct {
 	Bundle  []byte // nil: the bundle stays, with its table
-	Table   []byte // a newer table of Codex's names; nil: the new bundle has none
+	Table   []byte // a newer table of Codex's methods; nil: the new bundle has none
 	RootKey *Key   // for a new repository, other keys, or a root that expires soon; else nil
 	Keys    []*Key // of the other roles
 	// Rotate has roles that get other keys. Their keys sign too.

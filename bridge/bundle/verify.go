@@ -12,7 +12,7 @@ import (
 	"github.com/theupdateframework/go-tuf/v2/metadata/trustedmetadata"
 )
 
-// Names of the files in a repository: the bundle's configuration, and a newer table of Codex's names, which may be
+// Names of the files in a repository: the bundle's configuration, and a newer table of Codex's methods, which may be
 // missing.
 const (
 	Target      = "policy.toml"

@@ -24,7 +24,7 @@ const (
 type Bundle struct {
 	Name string // in messages, in place of a file: "bundle v7 policy.toml"
 	Text string // TOML
-	// TableName and Table are those of a newer table of Codex's names in the bundle; "" for none.
+	// TableName and Table are those of a newer table of Codex's methods in the bundle; "" for none.
 	TableName, Table string
 	// Missing says why there is no bundle that counts, and how to fix that; "" if there is one. A stale bundle
 	// may have both, so that a restart loosens nothing.

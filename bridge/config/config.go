@@ -41,8 +41,6 @@ type Config struct {
 
 	PolicySource PolicySource `toml:"policy_source"`
 
-	table tableFile // the newer table that counts
-
 	files   []string          // in the order of the layers
 	bundles int               // number of bundles that are layers
 	origins map[string]Origin // by key
@@ -72,7 +70,7 @@ type Codex struct {
 	EnvRemove     []string          `toml:"env_remove"` // variables to remove from it
 	MinVersion    string            `toml:"min_version"`
 	MaxVersion    string            `toml:"max_version"`    // "" means no limit
-	Table         string            `toml:"table"`          // the file of a newer table of Codex's names; see Config.Table
+	Table         string            `toml:"table"`          // the file of a newer table of Codex's methods; see Policy.Newer
 	ShutdownGrace Duration          `toml:"shutdown_grace"` // from end of input to SIGTERM, and from there to SIGKILL
 	MaxMessage    Size              `toml:"max_message"`    // maximum length of a message in memory
 }
@@ -315,6 +313,8 @@ type Policy struct {
 	// Missing says why the bundle of [policy_source] does not count, and how to fix that. Then no thread opens
 	// and no turn begins. It is "" if there is no source, or if its bundle counts.
 	Missing string `toml:"-"`
+	// Newer is the newer table of Codex's methods that codex.table or a bundle names.
+	Newer NewerTable `toml:"-"`
 	// FromWorkspace reports that a file of a workspace sets a part of the policy.
 	FromWorkspace bool `toml:"-"`
 }

@@ -62,7 +62,7 @@ var specs = map[string]spec{
 	"codex.env_remove[]":   {pattern: envName, wants: "a name without ="},
 	"codex.min_version":    {doc: "The oldest Codex that the bridge accepts.", pattern: version, wants: `a version such as "0.125.0"`},
 	"codex.max_version":    {doc: "The newest Codex that the bridge accepts; empty: no limit.", pattern: version, wants: `a version such as "0.171.0", or empty for no limit`},
-	"codex.table":          {doc: "The file of a newer table of Codex's names, which adds verdicts for what this version does not know.", resolve: pathResolver.file},
+	"codex.table":          {doc: "The file of a newer table of Codex's methods and fields.", resolve: pathResolver.file},
 	"codex.shutdown_grace": {doc: "Time from the end of input to SIGTERM, and from SIGTERM to SIGKILL of Codex's processes.", minimum: 0, maximum: hour / 60},
 	"codex.max_message":    {doc: "Longest message of the client, and longest message of Codex that the bridge keeps in memory.", minimum: int64(KiB), maximum: int64(GiB)},
 

@@ -32,6 +32,9 @@ func LooserKeys(earlier, later *Config) []string {
 			keys = append(keys, Key("approvals", "desk", "groups", name, "keys"))
 		}
 	}
+	if n := later.Policy.Newer; n.Name != "" && n.Text != earlier.Policy.Newer.Text {
+		keys = append(keys, tableKey)
+	}
 	commands := func(c *Config) (all []string) {
 		for _, h := range c.Hooks.Handlers {
 			all = append(all, h.Event+"\x00"+strings.Join(h.Command, "\x00"))

@@ -6,8 +6,14 @@ import (
 	"strings"
 )
 
-// tableKey names a newer table of Codex's names, which package methods parses.
+// tableKey names a newer table of Codex's methods, which package methods parses.
 const tableKey = "codex.table"
+
+// NewerTable is the newer table that counts; the zero value is none.
+type NewerTable struct {
+	Name string // of the file, or in messages
+	Text string
+}
 
 // tableFile is a newer table: the file that a file's codex.table names, or the one in a bundle.
 type tableFile struct {
@@ -19,7 +25,7 @@ type tableFile struct {
 // addTables reads the newer tables that files name. Workspace files can't name any.
 func addTables(list []source, home string) {
 	for i, s := range list {
-		if s.layer == Workspace || s.err != nil || !strings.Contains(s.text, "table") {
+		if s.layer == Workspace || s.err != nil || !strings.ContainsAny(s.text, `\`) && !strings.Contains(s.text, "table") { // an escape may be in the key
 			continue
 		}
 		l, _ := decode(s, home, true)
@@ -58,15 +64,12 @@ func digestOfTables(sources []source) (digest string) {
 	return digest
 }
 
-// Table returns the newer table of Codex's names that counts, with its name in messages; "" for none.
-func (c *Config) Table() (name, text string) { return c.table.name, c.table.text }
-
 // TableFile returns the file of the newer table that counts; "" for none, and for one of a bundle.
 func (c *Config) TableFile() string {
-	if c.table.name == "" || c.origins[tableKey].Layer.IsBundle() {
+	if c.Policy.Newer.Name == "" || c.origins[tableKey].Layer.IsBundle() {
 		return ""
 	}
-	return c.table.name
+	return c.Policy.Newer.Name
 }
 
 // ignoresTable reports whether a layer's newer table does not count: it makes more pass, so under a policy of the
@@ -82,7 +85,7 @@ func (m *merger) setTable(l *layer) {
 		m.cfg.Codex.Table = l.table.name
 		m.cfg.origins[tableKey] = Origin{Layer: l.layer, File: l.table.name, Line: 1, Column: 1}
 	}
-	if m.cfg.Codex.Table == l.table.name && m.cfg.table.name == "" {
-		m.cfg.table = *l.table
+	if m.cfg.Codex.Table == l.table.name && m.cfg.Policy.Newer.Name == "" {
+		m.cfg.Policy.Newer = NewerTable{l.table.name, l.table.text}
 	}
 }

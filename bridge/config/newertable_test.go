@@ -50,7 +50,7 @@ func TestWhoNamesTheTable(t *testing.T) {
 			warnings = append(warnings, w.Error())
 		}
 		all := strings.Join(warnings, "\n")
-		if _, text := cfg.Table(); text != c.table || (all == "") != (c.warning == "") || !strings.Contains(all, c.warning) {
+		if text := cfg.Policy.Newer.Text; text != c.table || (all == "") != (c.warning == "") || !strings.Contains(all, c.warning) {
 			t.Errorf("%s: table %q, warnings %q; want %q, %q", name, text, all, c.table, c.warning)
 		}
 		if file := cfg.TableFile(); (file == "") != (!strings.HasPrefix(c.table, "text of ")) {
@@ -77,8 +77,7 @@ func TestWatchReportsTables(t *testing.T) {
 				texts <- "error"
 				return
 			}
-			_, text := c.Table()
-			texts <- text
+			texts <- c.Policy.Newer.Text
 		})
 		for _, step := range []struct {
 			do   func()

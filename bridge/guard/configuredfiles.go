@@ -19,11 +19,15 @@ type ConfiguredFiles struct {
 	Secrets  []string // files with secrets of the bridge, by canonical paths; commands must not read them
 	Programs []string // programs that run outside the sandbox, by absolute paths
 	Scripts  []string // see policy.State.Scripts
+	Governs  []string // files that say what may pass, by absolute paths; no command may write them, nor links to them
 }
 
 // AddTo adds the files to what a policy knows of the machine.
 func (f ConfiguredFiles) AddTo(state *policy.State) {
 	state.Sensitive = slices.Concat(state.Sensitive, f.Secrets)
+	for _, file := range f.Governs {
+		state.Sensitive = append(state.Sensitive, placesOf(file)...)
+	}
 	state.Programs, state.Links = slices.Clone(state.Programs), slices.Clone(state.Links)
 	AddPrograms(state, f.Programs...)
 	state.Scripts = f.Scripts

@@ -24,7 +24,7 @@ func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 		}
 	}
 	places = keep(places, "the trusted root of the policy source", cfg.PolicySource.Root, "move it, and name it in policy_source.root")
-	places = keep(places, "the table of Codex's names", cfg.TableFile(), "move it, and name it in codex.table")
+	places = keep(places, "the table of Codex's methods", cfg.TableFile(), "move it, and name it in codex.table")
 	for _, path := range cfg.Serve.Places() {
 		places = append(places, policy.SensitivePath{Name: "the place in [serve]", Path: path, Hint: "name another one in serve.listen or serve.token_file"})
 	}

@@ -150,9 +150,9 @@ func (h *Hello) initialize(_ context.Context, msg *bridge.ClientMessage) *rpc.Er
 func (h *Hello) logVersion() {
 	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
-	if version, err := h.codex(ctx); err == nil && codex.CompareVersions(version, methods.Covered()) > 0 {
+	if version, err := h.codex(ctx); err == nil && codex.CompareVersions(version, methods.Measured) > 0 {
 		h.log.Info("this codex is newer than the method table; its new methods are unknown, see codex-bridge doctor",
-			"codex", version, "known", methods.Covered())
+			"codex", version, "known", methods.Measured)
 	}
 }
 

@@ -7,88 +7,43 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"codex-bridge.example/bridge/setting"
 )
 
-// Newer is the table of a later release of Codex than the program's own. It only adds rows: for names that the program's
-// own tables lack, and only rows that need no rule of the program.
+// Newer is the table of a later release of Codex than the program's own. It adds methods and fields for names that the
+// program's own tables lack, and only those that need no rule of the program. Its methods may be called on nil, which
+// adds nothing, and concurrently.
 type Newer struct {
 	Name    string // of its file, for messages
 	Release string // the release of Codex that it covers
-	Counted int    // rows that count
-	// Left are the rows for names that the program's own tables lack, and that do not count.
-	Left []LeftOut
-	// Other is the number of rows that differ from the program's own of the same name, which count.
-	Other int
+	// LeftOut are the rows for names that the program's own tables lack, and that do not count.
+	LeftOut []LeftOut
 
-	text  string
-	added map[string]string // the rows that count, by file
-}
-
-// IsNewer reports whether the table covers a later release than the program's own. Otherwise none of its rows counts.
-func (n *Newer) IsNewer() bool { return setting.CompareVersions(n.Release, Measured) > 0 }
-
-// Equal reports whether two tables, which may be nil, have the same name and text.
-func (n *Newer) Equal(o *Newer) bool {
-	return n == o || n != nil && o != nil && n.Name == o.Name && n.text == o.text
-}
-
-// Text says for people which rows count.
-func (n *Newer) Text() string {
-	if !n.IsNewer() {
-		return n.Name + " adds nothing, because the program's own table covers codex " + Measured
-	}
-	text := fmt.Sprintf("%d rows of %s count beside those of codex %s", n.Counted, n.Name, Measured)
-	if len(n.Left) > 0 {
-		first := n.Left[0]
-		text += fmt.Sprintf("; %d do not, such as %q of %s: %s", len(n.Left), first.Row, first.File, first.Why)
-	}
-	if n.Other > 0 {
-		text += fmt.Sprintf("; for %d more the program's own rows count", n.Other)
-	}
-	return text
+	text    string
+	methods map[Side]map[string]Row
+	fields  map[string][]string        // by method, also of those that the program's own tables have
+	known   map[string]map[string]bool // while it is parsed: what fieldsOf returns for methods
 }
 
 // LeftOut is a row of a newer table that does not count.
-type LeftOut struct{ File, Row, Why string }
+type LeftOut struct {
+	Row    string
+	Method string
+	Why    string
+}
 
 // newerHead is the first line of a newer table.
 const newerHead = "codex-bridge table 1"
 
-// builtinTables are the program's own tables that a newer one adds to, in the order in which a file has them: the rows
-// of fields need those of methods.
-var builtinTables = []struct {
-	file    string
-	text    *string
-	columns int
-}{
-	{methodsFile, &MethodTable, 8},
-	{fieldsFile, &FieldTable, 5},
-	{flagsFile, &FlagTable, 9},
-	{featuresFile, &FeatureTable, 7},
-	{keysFile, &KeyTable, 8},
-}
-
-// Export returns the program's own tables as the file of a newer table, for older programs. It also has the fields of
-// the methods that pass, which the program's own tables leave to Codex's schema.
+// Export returns the program's own tables of methods and fields as the file of a newer table, for older programs. It
+// also has the fields of the methods that pass, which the program's own tables leave to Codex's schema.
 func Export() string {
 	var b strings.Builder
-	b.WriteString(newerHead + "\n")
-	for _, t := range builtinTables {
-		fmt.Fprintf(&b, "-- %s --\n%s", t.file, *t.text)
-		if t.file == fieldsFile {
-			exportFields(&b)
-		}
-	}
-	return b.String()
-}
-
-func exportFields(b *strings.Builder) {
+	fmt.Fprintf(&b, "%s\n-- %s --\n%s-- %s --\n%s", newerHead, methodsFile, MethodTable, fieldsFile, FieldTable)
 	shapes := Shapes()
-	for _, row := range newAdmission().table.rows {
+	for row := range Rows() {
 		if row.Verdict != Pass || !row.Side.IsFromClient() {
 			continue
 		}
@@ -102,137 +57,217 @@ func exportFields(b *strings.Builder) {
 			b.WriteString(joinCells(row.Method, name, AnyValue, "", "") + "\n")
 		}
 	}
+	return b.String()
 }
 
-// ParseNewer parses the file of a newer table. Its rows count after UseNewer. The errors name the line.
+// lastNewer is the last table that ParseNewer has parsed: each policy of a process has the same.
+var lastNewer atomic.Pointer[Newer]
+
+// ParseNewer parses the file of a newer table. An error means that it has another form; a row with words that the
+// program does not know is left out.
 func ParseNewer(name, text string) (*Newer, error) {
+	if last := lastNewer.Load(); last != nil && last.Name == name && last.text == text {
+		return last, nil
+	}
 	sections, err := newerSections(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	n := &Newer{Name: name, Release: releaseOf(sections[methodsFile]), text: text, added: make(map[string]string)}
-	if !isRelease(n.Release) {
-		return nil, fmt.Errorf("%s: %s has no first line %q with a version", name, methodsFile, releasePrefix+"0.171.0")
+	n := &Newer{Name: name, Release: releaseOf(sections[methodsFile]), text: text, methods: make(map[Side]map[string]Row), fields: make(map[string][]string), known: make(map[string]map[string]bool)}
+	if !releaseForm.MatchString(n.Release) {
+		return nil, fmt.Errorf("%s: %s has no first line %q with a version", name, methodsFile, releasePrefix+Measured)
 	}
-	a := newAdmission()
-	for _, t := range builtinTables {
-		err := EachRow(t.file, sections[t.file], t.columns, func(cells []string) error {
-			row := joinCells(cells[0], cells[1:]...)
-			known, why, err := a.judge(t.file, cells)
-			switch {
-			case err != nil:
-				return err
-			case !n.IsNewer():
-			case known:
-				if !strings.Contains("\n"+a.own(t.file), "\n"+row+"\n") {
-					n.Other++
-				}
-			case why != "":
-				n.Left = append(n.Left, LeftOut{t.file, row, why})
-			default:
-				a.admit(t.file, cells)
-				n.added[t.file] += row + "\n"
-				n.Counted++
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	err = errors.Join(
+		EachRow(methodsFile, sections[methodsFile], 8, n.addMethod),
+		EachRow(fieldsFile, sections[fieldsFile], 5, n.addField),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	n.known = nil
+	if !n.IsNewer() {
+		n.LeftOut, n.methods, n.fields = nil, nil, nil
+	}
+	lastNewer.Store(n)
 	return n, nil
 }
 
-// newerSections returns the tables of a file by their names. Tables that a newer one can't add to are skipped.
+// newerSections returns the tables of a file by their names.
 func newerSections(text string) (map[string]string, error) {
 	head, rest, _ := strings.Cut(text, "\n")
 	if strings.TrimSpace(head) != newerHead {
 		return nil, fmt.Errorf("line 1 is not %q; \"codex-bridge methods --table\" of a newer codex-bridge prints such a file", newerHead)
 	}
 	sections := make(map[string]string)
-	file := ""
+	file, begin, at := "", 0, 0
 	for line := range strings.Lines(rest) {
 		name, ok := strings.CutPrefix(strings.TrimSpace(line), "-- ")
 		if name, isName := strings.CutSuffix(name, " --"); ok && isName {
 			if _, twice := sections[name]; twice {
 				return nil, fmt.Errorf("there are two tables %s", name)
 			}
-			file, sections[name] = name, ""
-			continue
+			file, begin, sections[name] = name, at+len(line), ""
+		} else if file == "" {
+			return nil, fmt.Errorf("line 2 does not begin a table: %q", "-- "+methodsFile+" --")
 		}
-		if file == "" {
-			return nil, errors.New("line 2 does not begin a table: \"-- methods.txt --\"")
+		at += len(line)
+		if file != "" {
+			sections[file] = rest[begin:max(at, begin)]
 		}
-		sections[file] += strings.TrimRight(line, "\r\n") + "\n"
 	}
 	return sections, nil
 }
 
-var releaseForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+var (
+	releaseForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+	methodForm  = regexp.MustCompile(`^[a-z][A-Za-z0-9_/.$-]{0,127}$`)
+	fieldForm   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+)
 
-func isRelease(s string) bool { return releaseForm.MatchString(s) }
+// harmless are the classes whose requests a newer table can let pass. Others need rules of the program.
+var harmless = []string{string(Read), string(State)}
 
-// inForce is the newer table that counts; nil: none.
-var inForce atomic.Pointer[Newer]
+// addMethod adds a row of methods.txt. Codex's notifications need none.
+func (n *Newer) addMethod(cells []string) error {
+	method, verdict := cells[1], Verdict(cells[3])
+	if isKnownMethod(method) || cells[0] == ServerNotification.String() {
+		return nil
+	}
+	var side Side
+	why := ""
+	switch err := side.UnmarshalText([]byte(cells[0])); {
+	case err != nil:
+		why = "this codex-bridge does not know the side " + cells[0]
+	case !methodForm.MatchString(method), strings.HasPrefix(method, "bridge/"), n.hasMethod(method):
+		why = "it is no name of a method, or one with another meaning"
+	case verdict == Deny:
+	case verdict != Pass || cells[4] != "":
+		why = "the verdict " + strings.TrimSpace(string(verdict)+" "+cells[4]) + " needs rules of a newer codex-bridge"
+	case !slices.Contains(harmless, cells[2]):
+		why = "to let pass what has the class " + cells[2] + " needs rules of a newer codex-bridge"
+	}
+	if why != "" {
+		n.leaveOut(method, cells, why)
+		return nil
+	}
+	if n.methods[side] == nil {
+		n.methods[side] = make(map[string]Row)
+	}
+	n.methods[side][method] = Row{Side: side, Method: method, Class: Class(cells[2]), Verdict: verdict, Since: cells[5], Until: cells[6], Why: cells[7]}
+	return nil
+}
 
-// UseNewer makes a newer table count from now on, in place of one before; nil: none. A policy that was compiled before
-// does not know its fields.
-func UseNewer(n *Newer) { inForce.Store(n) }
+func (n *Newer) hasMethod(method string) bool {
+	_, asked := n.methods[ServerRequest][method]
+	return asked || n.Adds(method)
+}
 
-// NewerInForce returns the newer table that counts; nil: none.
-func NewerInForce() *Newer { return inForce.Load() }
+// addField adds a row of fields.txt, which follow those of methods.txt.
+func (n *Newer) addField(cells []string) error {
+	method, field := cells[0], cells[1]
+	known, ok := n.known[method]
+	if !ok {
+		known = fieldsOf(method)
+		n.known[method] = known
+	}
+	if known[FoldName(field)] {
+		return nil
+	}
+	added := n.Adds(method)
+	why := ""
+	switch {
+	case !added && known == nil:
+		return nil // the method is left out, or a client does not send it
+	case !fieldForm.MatchString(field), field == "bridge":
+		why = "it is no name of a field, or one with another meaning"
+	case ruledFields()[FoldName(field)]:
+		why = "this codex-bridge checks a field of this name in other methods"
+	case cells[2] != AnyValue && (!added || cells[2] != KnownThread):
+		why = "the rule " + cells[2] + " needs a newer codex-bridge"
+	}
+	if why != "" {
+		n.leaveOut(method, cells, why)
+		return nil
+	}
+	n.fields[method] = append(n.fields[method], field)
+	return nil
+}
 
-// Covered returns the newest release of Codex that the tables cover: Measured, or that of a newer table.
-func Covered() string {
-	if n := inForce.Load(); n != nil && n.IsNewer() {
+func (n *Newer) leaveOut(method string, cells []string, why string) {
+	n.LeftOut = append(n.LeftOut, LeftOut{joinCells(cells[0], cells[1:]...), method, why})
+}
+
+// IsNewer reports whether the table covers a later release than the program's own. Otherwise it adds nothing.
+func (n *Newer) IsNewer() bool { return n != nil && setting.CompareVersions(n.Release, Measured) > 0 }
+
+// Covered returns the newest release of Codex whose methods are known: Measured, or that of the table.
+func (n *Newer) Covered() string {
+	if n.IsNewer() {
 		return n.Release
 	}
 	return Measured
 }
 
-// WhyLeftOut returns why the row that the newer table has for a method does not count; "" for no such row.
-func WhyLeftOut(method string) string {
-	n := inForce.Load()
+// Lookup returns the row of a method in the program's own table or in this one, or false if there is none.
+func (n *Newer) Lookup(side Side, method string) (Row, bool) {
+	row, ok := Lookup(side, method)
+	if !ok && n != nil {
+		row, ok = n.methods[side][method]
+	}
+	return row, ok
+}
+
+// Rows returns the methods that the table adds, sorted by side and name.
+func (n *Newer) Rows() (rows []Row) {
+	if n == nil {
+		return nil
+	}
+	for _, side := range Sides() {
+		for _, method := range slices.Sorted(maps.Keys(n.methods[side])) {
+			rows = append(rows, n.methods[side][method])
+		}
+	}
+	return rows
+}
+
+// Adds reports whether the table adds a method that a client sends.
+func (n *Newer) Adds(method string) bool {
+	if n == nil {
+		return false
+	}
+	_, request := n.methods[ClientRequest][method]
+	_, notification := n.methods[ClientNotification][method]
+	return request || notification
+}
+
+// Fields returns the fields that the table adds to a method.
+func (n *Newer) Fields(method string) []string {
+	if n == nil {
+		return nil
+	}
+	return n.fields[method]
+}
+
+// Counted returns the number of rows that count.
+func (n *Newer) Counted() (count int) {
+	for _, side := range n.methods {
+		count += len(side)
+	}
+	for _, fields := range n.fields {
+		count += len(fields)
+	}
+	return count
+}
+
+// WhyLeftOut returns why the row of a method does not count; "" for no such row.
+func (n *Newer) WhyLeftOut(method string) string {
 	if n == nil {
 		return ""
 	}
-	for _, one := range n.Left {
-		if cells := strings.Split(one.Row, " | "); one.File == methodsFile && cells[1] == method {
+	for _, one := range n.LeftOut {
+		if one.Method == method {
 			return one.Why
 		}
 	}
 	return ""
-}
-
-// Added returns the rows that the table adds to a file.
-func (n *Newer) Added(file string) string {
-	if n == nil {
-		return ""
-	}
-	return n.added[file]
-}
-
-// Cached returns a function that returns what parse makes of the tables. It calls parse at the first use, and again
-// after UseNewer. added returns the rows that the newer table adds to a file, which follow the program's own.
-func Cached[T any](parse func(added func(file string) string) T) func() T {
-	type entry struct {
-		of    *Newer
-		value T
-	}
-	var last atomic.Pointer[entry]
-	var mu sync.Mutex
-	return func() T {
-		n := inForce.Load()
-		if e := last.Load(); e != nil && e.of == n {
-			return e.value
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if e := last.Load(); e != nil && e.of == n {
-			return e.value
-		}
-		e := &entry{n, parse(n.Added)}
-		last.Store(e)
-		return e.value
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/bridge/setting"
 )
@@ -36,9 +37,9 @@ type table struct {
 	indexes [sides]map[string]int
 }
 
-// allRows parses the tables at the first use. A test parses the program's own, and ParseNewer checks others.
-var allRows = Cached(func(added func(file string) string) *table {
-	t, err := parseRows(MethodTable+added(methodsFile), FieldTable+added(fieldsFile))
+// allRows parses the tables at the first use. A test parses them, too.
+var allRows = sync.OnceValue(func() *table {
+	t, err := parseRows(MethodTable, FieldTable)
 	if err != nil {
 		panic(err)
 	}
@@ -70,11 +71,8 @@ func EachRow(file, text string, columns int, f func(cells []string) error) error
 
 // The files of the tables, for errors and patches.
 const (
-	methodsFile  = "methods.txt"
-	fieldsFile   = "fields.txt"
-	flagsFile    = "flags.txt"
-	featuresFile = "features.txt"
-	keysFile     = "keys.txt"
+	methodsFile = "methods.txt"
+	fieldsFile  = "fields.txt"
 )
 
 func parseRows(methodText, fieldText string) (*table, error) {

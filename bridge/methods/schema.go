@@ -38,24 +38,9 @@ type Feature struct {
 }
 
 // Features parses FeatureTable.
-func Features() ([]Feature, error) { return parseFeatures(FeatureTable) }
-
-// KnownFeatures are the names of the features in FeatureTable and in a newer table.
-var KnownFeatures = Cached(func(added func(file string) string) map[string]bool {
-	list, err := parseFeatures(FeatureTable + added(featuresFile))
-	if err != nil {
-		panic(err) // a test parses it, and ParseNewer checks rows
-	}
-	known := make(map[string]bool)
-	for _, f := range list {
-		known[f.Name] = true
-	}
-	return known
-})
-
-func parseFeatures(text string) ([]Feature, error) {
+func Features() ([]Feature, error) {
 	var list []Feature
-	err := EachRow(featuresFile, text, 7, func(row []string) error {
+	err := EachRow("features.txt", FeatureTable, 7, func(row []string) error {
 		list = append(list, Feature{row[0], row[1], row[2], row[3], row[4], row[5], row[6]})
 		return nil
 	})

@@ -33,29 +33,15 @@ func CheckResponse(method string, result rpc.Value) *Mismatch {
 	return checkShape(compiledShapes().responses.lookup(method), result)
 }
 
-// HasParam reports whether the params of a client's message have a member, in Codex's schema or by a newer table. Those
-// of some methods have none.
+// HasParam reports whether the params of a client's message have a member in Codex's schema. Those of some methods
+// have none.
 func HasParam(kind rpc.MessageKind, method, member string) bool {
-	nodes, side := compiledShapes().requests, ClientRequest
+	nodes := compiledShapes().requests
 	if kind == rpc.Notification {
-		nodes, side = compiledShapes().notifications, ClientNotification
+		nodes = compiledShapes().notifications
 	}
-	if nodes.hasParam(method, member) {
-		return true
-	}
-	row, _ := Lookup(side, method)
-	return slices.ContainsFunc(row.Params, func(f Field) bool { return f.Name == member && f.Rule == AnyValue })
-}
-
-func (n *shapeNodes) hasParam(method, member string) bool {
-	one := n.lookup(method)
-	return one != nil && !one.anyValue && one.canHave(member)
-}
-
-// schemaHasParam reports whether the params of a client's request or notification have a member in Codex's schema.
-func schemaHasParam(method, member string) bool {
-	shapes := compiledShapes()
-	return shapes.requests.hasParam(method, member) || shapes.notifications.hasParam(method, member)
+	n := nodes.lookup(method)
+	return n != nil && !n.anyValue && n.canHave(member)
 }
 
 // canHave reports whether an object of this shape, or of one of its alternatives, can have a member.

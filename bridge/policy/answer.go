@@ -126,6 +126,6 @@ next:
 				continue next
 			}
 		}
-		a.drop(a.m.Result, key, "result."+key, ruleUnknown, "this response has no such member in Codex "+methods.Covered()+"; a later version may use it")
+		a.drop(a.m.Result, key, "result."+key, ruleUnknown, "this response has no such member in Codex "+methods.Measured+"; a later version may use it")
 	}
 }

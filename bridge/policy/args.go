@@ -133,7 +133,7 @@ func (c *argsDecider) checkUnderstood(item argv.Item) {
 	case strings.HasPrefix(item.Name, "--dangerously"):
 		// The check below covers this flag.
 	case item.State == argv.Unknown:
-		c.refuse(shown, ruleMode, "codex-bridge knows the flags of Codex "+methods.Covered()+", and this is none of them here", "remove it; if a newer Codex has it, update codex-bridge")
+		c.refuse(shown, ruleMode, "codex-bridge knows the flags of Codex "+methods.Measured+", and this is none of them here", "remove it; if a newer Codex has it, update codex-bridge")
 	case item.State == argv.Invalid:
 		c.refuse(shown, ruleMode, "its value is missing, or it takes none", "write it as codex --help does")
 	case item.Name == "":

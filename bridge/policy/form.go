@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
@@ -72,7 +73,11 @@ func (c *decider) dropUnknownFields() {
 func (p *Policy) dropNewFields(m *rpc.Message, st State) Decision {
 	c := decider{p: p.strictest(st.Policies), spec: &methodSpec{noThread: true}, m: m, params: m.Params, st: st}
 	for key := range m.Params.Members() {
-		if c.err == nil && !c.p.allowsUnknown && !methods.HasParam(m.Kind, m.Method, key) {
+		switch {
+		case c.err != nil, c.p.allowsUnknown, methods.HasParam(m.Kind, m.Method, key), slices.Contains(p.newer.Fields(m.Method), key):
+		case p.newer.Adds(m.Method): // without the field the request may do more
+			c.refuse(rpc.CodeInvalidParams, "params."+key, ruleUnknown, "the table of Codex "+p.newer.Covered()+" lets the method pass without this field", "remove it, or update codex-bridge")
+		default:
 			c.dropField(key, ruleUnknown, newFieldReason(key))
 		}
 	}
@@ -84,5 +89,5 @@ func newFieldReason(field string) string {
 	if field == "bridge" {
 		return "Codex has no such field; the bridge reads it where a session begins or resumes, from a client that offers capabilities.bridge"
 	}
-	return "this method has no such field in Codex " + methods.Covered() + "; a later version may use it"
+	return "this method has no such field in Codex " + methods.Measured + "; a later version may use it"
 }

@@ -18,10 +18,10 @@ const (
 // false if the table does not have the method.
 func (p *Policy) methodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
 	side := methods.ClientRequest
-	row, known := methods.Lookup(side, m.Method)
+	row, known := p.newer.Lookup(side, m.Method)
 	if m.Kind == rpc.Notification {
 		// A request without an id counts as a request, although Codex 0.169 drops it.
-		if said, ok := methods.Lookup(methods.ClientNotification, m.Method); ok {
+		if said, ok := p.newer.Lookup(methods.ClientNotification, m.Method); ok {
 			row, known = said, ok
 		}
 	}
@@ -75,12 +75,11 @@ func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bo
 	case !known && strings.HasPrefix(row.Method, ownPrefix):
 		r.Rule, r.Reason = ruleUnknown, "Codex has no such method, and the bridge answers methods of its own only to a client that offers capabilities.bridge"
 		r.Hint = "offer capabilities.bridge in initialize, and look whether its response lists the method"
-	case !known && methods.WhyLeftOut(row.Method) != "":
-		r.Rule, r.Reason = ruleUnknown, "this codex-bridge knows only its name: "+methods.WhyLeftOut(row.Method)
-		r.Hint = "update codex-bridge, or use Codex " + methods.Measured
+	case !known && p.newer.WhyLeftOut(row.Method) != "":
+		r.Rule, r.Reason, r.Hint = ruleUnknown, p.newer.WhyLeftOut(row.Method), "update codex-bridge, or use Codex "+methods.Measured
 	case !known:
-		r.Rule, r.Reason = ruleUnknown, "codex-bridge knows the methods of Codex "+methods.Covered()+", and this is none of them"
-		r.Hint = "update codex-bridge, or use Codex " + methods.Covered() + "; to allow the method without a check, set " + key + ` = "allow"`
+		r.Rule, r.Reason = ruleUnknown, "codex-bridge knows the methods of Codex "+p.newer.Covered()+", and this is none of them"
+		r.Hint = "update codex-bridge, or use Codex " + p.newer.Covered() + "; to allow the method without a check, set " + key + ` = "allow"`
 	default:
 		r.Rule, r.Reason = ruleMethods, row.Why
 		r.Hint = "it acts outside the policy; to allow it, set " + key + ` = "allow"`

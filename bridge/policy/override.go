@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
 )
 
@@ -27,7 +26,7 @@ func findLoss(path []string, value string) *override {
 		row := findOverride(path[:n])
 		switch {
 		case row == nil:
-		case n == len(path) && (row.isRemovable(value) || row.key == otherFeatures && methods.KnownFeatures()[path[1]]):
+		case n == len(path) && (row.isRemovable(value) || row.key == otherFeatures && knownFeatures()[path[1]]):
 			return nil
 		default:
 			return row

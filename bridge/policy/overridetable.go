@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"codex-bridge.example/bridge/methods"
 )
@@ -32,6 +33,16 @@ const lostLimit = "without it the thread could do more"
 // otherFeatures is the key of the features without a row of their own.
 const otherFeatures = "features.*"
 
+// knownFeatures are the features of Codex that the bridge knows.
+var knownFeatures = sync.OnceValue(func() map[string]bool {
+	known := make(map[string]bool)
+	features, _ := methods.Features() // a test reads the table
+	for _, f := range features {
+		known[f.Name] = true
+	}
+	return known
+})
+
 // keyTable has the keys of keys.txt.
 type keyTable struct {
 	overrides []override
@@ -47,20 +58,14 @@ type neverKey struct {
 	reason string
 }
 
-// keys parses the table at the first use. A test parses it, too, and CheckNewerTable a newer one.
-var keys = methods.Cached(func(added func(file string) string) *keyTable {
-	t, err := parseKeys(methods.KeyTable + added("keys.txt"))
+// keys parses the table at the first use. A test parses it, too.
+var keys = sync.OnceValue(func() *keyTable {
+	t, err := parseKeys(methods.KeyTable)
 	if err != nil {
 		panic(err)
 	}
 	return t
 })
-
-// CheckNewerTable returns an error for a newer table with keys that the policy can't use.
-func CheckNewerTable(n *methods.Newer) error {
-	_, err := parseKeys(methods.KeyTable + n.Added("keys.txt"))
-	return err
-}
 
 func parseKeys(text string) (*keyTable, error) {
 	t := &keyTable{byKey: make(map[string]*override)}

@@ -9,6 +9,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -45,6 +46,7 @@ type Policy struct {
 	originOf            OriginFunc
 	rules               *rules.Set // nil for none
 
+	newer         *methods.Newer // nil for none
 	methods       map[string]*methodSpec
 	checkedFields map[string]string // folded name of a checked field → its name
 }
@@ -63,14 +65,14 @@ func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 	}
 	for _, compile := range []func(config.Policy) error{
 		p.compileApproval, p.compileSandbox, p.compileReviewers, p.compileModels, p.compileEfforts, p.compileKeys, p.compilePins,
-		p.compileCommands, p.compileTrust, p.compileMethods, p.compileEscalation, p.compileRules,
+		p.compileNewer, p.compileCommands, p.compileTrust, p.compileMethods, p.compileEscalation, p.compileRules,
 	} {
 		if err := compile(cfg); err != nil {
 			return nil, err
 		}
 	}
-	known := checked()
-	p.methods, p.checkedFields = known.specs, known.fields
+	specs, fields := checkedMethods()
+	p.methods, p.checkedFields = withNewerFields(specs, p.newer), fields
 	return p, nil
 }
 
@@ -79,6 +81,20 @@ func (p *Policy) Mode() config.Mode { return p.mode }
 
 // AllowsWriting reports whether threads may write in their workspace.
 func (p *Policy) AllowsWriting() bool { return p.maxLevel >= workspaceWrite }
+
+func (p *Policy) compileNewer(cfg config.Policy) (err error) {
+	if cfg.Newer.Name == "" {
+		return nil
+	}
+	if p.newer, err = methods.ParseNewer(cfg.Newer.Name, cfg.Newer.Text); err != nil {
+		const key = "codex.table"
+		return &config.Error{File: p.originOrDefault(key), Key: key, Message: err.Error(), Hint: "correct this, or leave it out"}
+	}
+	return nil
+}
+
+// Newer returns the newer table of Codex's methods that counts beside the program's own; nil for none.
+func (p *Policy) Newer() *methods.Newer { return p.newer }
 
 func (p *Policy) compileApproval(cfg config.Policy) error {
 	for _, name := range cfg.Approval {

@@ -142,7 +142,7 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 	if p.mode == config.Off {
 		return Decision{Verdict: Pass}
 	}
-	_, known := methods.Lookup(methods.ServerRequest, method)
+	_, known := p.newer.Lookup(methods.ServerRequest, method)
 	override := p.overrides[method]
 	if p.deniesToolQuestions && asksForTool(params) {
 		override = "deny" // the same question, as Codex asks it without its feature tool_call_mcp_elicitation
@@ -157,8 +157,11 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 	case p.allowsUnknown, override == "allow", override == "ask":
 		return Decision{Verdict: Pass}
 	}
+	reason, hint := "Codex "+p.newer.Covered()+" has no such request", "use Codex "+p.newer.Covered()+`, or set policy.unknown_methods = "allow"`
+	if why := p.newer.WhyLeftOut(method); why != "" {
+		reason, hint = why, "update codex-bridge, or use Codex "+methods.Measured
+	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleUnknown, Reason: "Codex " + methods.Covered() + " has no such request",
-		Origin: p.originOrDefault(ruleUnknown), Hint: "use Codex " + methods.Covered() + `, or set policy.unknown_methods = "allow"`,
+		Method: method, Rule: ruleUnknown, Reason: reason, Origin: p.originOrDefault(ruleUnknown), Hint: hint,
 	})}
 }

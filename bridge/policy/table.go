@@ -1,6 +1,10 @@
 package policy
 
 import (
+	"maps"
+	"slices"
+	"sync"
+
 	"codex-bridge.example/bridge/methods"
 )
 
@@ -80,17 +84,32 @@ func newMethodSpec(row methods.Row) *methodSpec {
 	return m
 }
 
-// checkedMethods are the methods whose fields the package checks, and the folded names of the fields. All policies
-// that were compiled with the same tables share them.
-type checkedMethods struct {
-	specs  map[string]*methodSpec
-	fields map[string]string
-}
-
-var checked = methods.Cached(func(func(file string) string) checkedMethods {
+// checkedMethods returns methodTable and checkedNames, which all policies share.
+var checkedMethods = sync.OnceValues(func() (map[string]*methodSpec, map[string]string) {
 	table := methodTable()
-	return checkedMethods{table, checkedNames(table)}
+	return table, checkedNames(table)
 })
+
+// withNewerFields returns the methods with the fields that a newer table adds to them.
+func withNewerFields(table map[string]*methodSpec, newer *methods.Newer) map[string]*methodSpec {
+	if newer == nil {
+		return table
+	}
+	all := maps.Clone(table)
+	for name, spec := range table {
+		fields := newer.Fields(name)
+		if fields == nil {
+			continue
+		}
+		more := *spec
+		more.unchecked, more.known = slices.Concat(spec.unchecked, fields), maps.Clone(spec.known)
+		for _, field := range fields {
+			more.known[field] = true
+		}
+		all[name] = &more
+	}
+	return all
+}
 
 // checkedNames maps the folded names of all checked fields to the names.
 func checkedNames(table map[string]*methodSpec) map[string]string {

@@ -94,8 +94,8 @@ func bridgeMethods(t *testing.T, o config.Options) []string {
 // that it stops something is one of them.
 func TestStoppingMethods(t *testing.T) {
 	for name := range config.StoppingMethods {
-		if overrideProblem(name) != "" {
-			t.Errorf("%s: %s", name, overrideProblem(name))
+		if overrideProblem(nil, name) != "" {
+			t.Errorf("%s: %s", name, overrideProblem(nil, name))
 		}
 	}
 	stops := regexp.MustCompile(`(?i)(cancel|interrupt|stop|terminate|kill|unsubscribe|unwatch|unregister|disable|logout)$`)

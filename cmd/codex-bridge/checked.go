@@ -27,7 +27,7 @@ type checkedCodex struct {
 
 // recordChecked records that a release works with this bridge. program is the identity of its file.
 func recordChecked(version, program, verdict string) error {
-	text, err := json.Marshal(checkedCodex{Version, methods.Covered(), program, time.Now().UTC().Round(time.Second), verdict})
+	text, err := json.Marshal(checkedCodex{Version, methods.Measured, program, time.Now().UTC().Round(time.Second), verdict})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func lastCheck(version, path string) (checkedCodex, bool) {
 	defer func() { _ = root.Close() }()
 	text, err := root.ReadFile(checkedFolder + "/" + version)
 	var c checkedCodex
-	if err != nil || json.Unmarshal(text, &c) != nil || c.Bridge != Version || c.Table != methods.Covered() || c.Program != program {
+	if err != nil || json.Unmarshal(text, &c) != nil || c.Bridge != Version || c.Table != methods.Measured || c.Program != program {
 		return checkedCodex{}, false
 	}
 	return c, true

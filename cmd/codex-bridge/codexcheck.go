@@ -77,7 +77,7 @@ func (c codexCheckCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	check := &codexCheck{Path: path, Table: methods.Covered(), Changes: []releasediff.Change{}}
+	check := &codexCheck{Path: path, Table: methods.Measured, Changes: []releasediff.Change{}}
 	err = untilStopped(func(ctx context.Context) error { return check.run(ctx, cfg) })
 	if err != nil {
 		return err

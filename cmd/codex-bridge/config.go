@@ -19,7 +19,7 @@ import (
 
 // loadConfig reads the configuration for the working folder, and warns about workspace files that do not load.
 func loadConfig() (*config.Config, error) {
-	cfg, err := loadFiles(configFiles())
+	cfg, err := config.LoadLenient(configFiles())
 	if err != nil {
 		return nil, err
 	}
@@ -27,19 +27,10 @@ func loadConfig() (*config.Config, error) {
 	return cfg, nil
 }
 
-// loadFiles reads the configuration of this process, and makes its newer table count.
-func loadFiles(files config.Options) (*config.Config, error) {
-	cfg, err := config.LoadLenient(files)
-	if err == nil {
-		err = useTable(cfg)
-	}
-	return cfg, err
-}
-
 // loadStrictConfig is loadConfig for a command that applies an enforced policy. Then it returns the errors of
 // workspace files that do not load.
 func loadStrictConfig() (*config.Config, error) {
-	cfg, err := loadFiles(configFiles())
+	cfg, err := config.LoadLenient(configFiles())
 	if err == nil {
 		err = requireWorkspace(cfg)
 	}
@@ -121,10 +112,7 @@ func startFiles(files config.Options) config.Options {
 func checkPolicy(cfg *config.Config) error {
 	section := cfg.Policy
 	section.Mode = config.Enforce
-	if _, err := policy.New(section, cfg.Place); err != nil {
-		return err
-	}
-	_, err := newerTable(cfg)
+	_, err := policy.New(section, cfg.Place)
 	return err
 }
 
@@ -203,11 +191,6 @@ func newGuard(cfg *config.Config, current func() *config.Config, recorder guard.
 func newWorld(cfg *config.Config) policy.State {
 	world := guard.WorldOf(cfg.Codex)
 	world.Sensitive = append(world.Sensitive, cfg.Serve.Places()...)
-	for _, file := range []string{cfg.PolicySource.Root, cfg.TableFile()} {
-		if file != "" {
-			world.Sensitive = append(world.Sensitive, file)
-		}
-	}
 	return world
 }
 
@@ -292,9 +275,6 @@ func watch(ctx context.Context, files config.Options, cfg *config.Config, log *s
 	mode := cfg.Policy.Mode
 	config.Watch(ctx, files, func(changed *config.Config, err error) {
 		var p *policy.Policy
-		if err == nil {
-			err = useTable(changed)
-		}
 		if err == nil {
 			p, err = newPolicy(changed, log)
 		}

@@ -43,7 +43,7 @@ func configurationStatus(cfg *config.Config) any {
 		"sandbox": cfg.Policy.Sandbox, "approval": cfg.Policy.Approval, "escalation": cfg.Policy.Escalation,
 		"remember": cfg.Approvals.Remember, "rememberMs": time.Duration(cfg.Approvals.TTL).Milliseconds(), "timeoutMs": time.Duration(cfg.Approvals.Timeout).Milliseconds(),
 	}
-	if table := tableInForce(); table != nil {
+	if table := statusOfTable(cfg); table != nil {
 		status["table"] = table
 	}
 	if source := statusOfSource(cfg); source != nil {

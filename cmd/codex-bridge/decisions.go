@@ -98,11 +98,11 @@ func (c listDecisionsCmd) checkVerdict() error {
 // warnMethod warns about a method that no decision has, if it is not one of Codex, of an agent, of a hook or
 // of the bridge.
 func (c listDecisionsCmd) warnMethod() {
-	if c.Method == "" || len(sidesOf(c.Method)) > 0 || slices.Contains([]string{"command line", "session/request_permission"}, c.Method) ||
+	if c.Method == "" || len(sidesOf(nil, c.Method)) > 0 || slices.Contains([]string{"command line", "session/request_permission"}, c.Method) ||
 		strings.HasPrefix(c.Method, "hook/") || strings.HasPrefix(c.Method, "bridge/") {
 		return
 	}
-	printError("codex-bridge: warning: --method=%s: %s", display.Line(c.Method), overrideProblem(c.Method))
+	printError("codex-bridge: warning: --method=%s: %s", display.Line(c.Method), overrideProblem(nil, c.Method))
 }
 
 // listedDecision is an entry of the local log, or of the fleet log.

@@ -90,7 +90,7 @@ func printFindings(out io.Writer, findings []finding) {
 
 // examine returns the findings under these files. trial is the managed file if it is not the installed one.
 func examine(ctx context.Context, files config.Options, trial string) []finding {
-	cfg, err := loadFiles(files)
+	cfg, err := config.LoadLenient(files)
 	if err != nil {
 		var all []finding
 		for line := range strings.SplitSeq(problem.Text(err), "\n") {
@@ -104,7 +104,7 @@ func examine(ctx context.Context, files config.Options, trial string) []finding 
 	}
 	all = append(all, examineInvalid(cfg)...)
 	all = append(all, examineSource(cfg)...)
-	all = append(all, examineTable()...)
+	all = append(all, examineTable(cfg)...)
 	all = append(all, examinePolicy(cfg)...)
 	all = append(all, examineTerminal(cfg)...)
 	all = append(all, examineServe(cfg)...)
@@ -253,12 +253,12 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 	case enforceable(cfg).IsNewer(version):
 		found.State, found.Hint = warn, "install "+cfg.Codex.MaxVersion+" or an earlier release, or raise codex.max_version"
 		found.Detail += "; an enforced policy would refuse it: codex.max_version is " + cfg.Codex.MaxVersion + " (" + cfg.Place("codex.max_version") + ")"
-	case codex.CompareVersions(version, methods.Covered()) > 0:
+	case codex.CompareVersions(version, methods.Measured) > 0:
 		if check, works := lastCheck(version, path); works {
 			found.Detail += "; checked on " + check.Time.Format(time.DateOnly) + ": " + check.Verdict
 			break
 		}
-		found.State, found.Hint = warn, "newer than "+methods.Covered()+", which this bridge knows: fields that it does not know "+unknownFields(cfg.Policy.Mode)+"; \"codex-bridge codex check\" tries it"
+		found.State, found.Hint = warn, "newer than "+methods.Measured+", which this bridge knows: fields that it does not know "+unknownFields(cfg.Policy.Mode)+"; \"codex-bridge codex check\" tries it"
 	}
 	sandbox := finding{"sandbox", fine, "codex runs commands in its sandbox here", ""}
 	nothing := commandThatDoesNothing(runtime.GOOS)

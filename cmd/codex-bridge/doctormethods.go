@@ -22,7 +22,7 @@ const schemaTime = 20 * time.Second
 // examineMethods compares the methods of the installed Codex, and the names in
 // [policy.methods], with the method table.
 func examineMethods(ctx context.Context, cfg *config.Config, path, version string) []finding {
-	names := 0
+	names, newer := 0, newerTable(cfg)
 	for row := range methods.Rows() {
 		if row.IsIn(version) {
 			names++
@@ -30,12 +30,12 @@ func examineMethods(ctx context.Context, cfg *config.Config, path, version strin
 	}
 	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", names, version), ""}
 	var p codex.Release
-	if version != methods.Measured || methods.NewerInForce() != nil {
+	if version != methods.Measured {
 		p, table = compareMethods(ctx, cfg, path, version)
 	}
 	all := []finding{table}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Policy.Methods)) {
-		problem := overrideProblem(name)
+		problem := overrideProblem(newer, name)
 		_, request := p.Methods[methods.ClientRequest][name]
 		_, notification := p.Methods[methods.ClientNotification][name]
 		_, asked := p.Methods[methods.ServerRequest][name]
@@ -65,20 +65,25 @@ func compareMethods(ctx context.Context, cfg *config.Config, path, version strin
 	p, err := loadMethods(ctx, codex.Command{
 		Path: path, Args: cfg.Codex.Args, Env: codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove),
 	})
-	hint := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", methods.Covered(), unknownMethods(cfg))
+	hint := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", newerTable(cfg).Covered(), unknownMethods(cfg))
 	if err != nil {
 		return codex.Release{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), hint}
 	}
 	var news []string
 	fromClient := false
 	for _, side := range methods.Sides() {
-		if unknown, _ := methods.Diff(side, p.Names(side)); len(unknown) > 0 {
+		unknown, _ := methods.Diff(side, p.Names(side))
+		unknown = slices.DeleteFunc(unknown, func(name string) bool {
+			_, ok := newerTable(cfg).Lookup(side, name)
+			return ok
+		})
+		if len(unknown) > 0 {
 			news = append(news, side.String()+" "+strings.Join(unknown, ", "))
 			fromClient = fromClient || side.IsFromClient()
 		}
 	}
 	if news == nil {
-		return *p, finding{"methods", fine, fmt.Sprintf("all methods of codex %s are in the table of codex %s", version, methods.Covered()), ""}
+		return *p, finding{"methods", fine, fmt.Sprintf("all methods of codex %s are in the table of codex %s", version, newerTable(cfg).Covered()), ""}
 	}
 	if !fromClient {
 		hint = ""

@@ -28,7 +28,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := loadFiles(filesOf(folder))
+	cfg, err := config.LoadLenient(filesOf(folder))
 	if err == nil {
 		err = requireWorkspace(cfg)
 	}

@@ -58,7 +58,7 @@ func main() {
 // terminal interface as its clients, other commands in place of this process. It returns nil only for a
 // client that joined codex-bridge serve. An error may be the exit status.
 func runAsCodex(args []string) error {
-	cfg, err := loadFiles(atStart(startFiles(configFiles())))
+	cfg, err := config.LoadLenient(atStart(startFiles(configFiles())))
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type methodsCmd struct {
 
 type methodsListCmd struct {
 	JSON    bool   `help:"Print JSON." name:"json"`
-	Table   bool   `help:"Print the program's own tables as the file of a newer table, which codex.table of an older codex-bridge can name."`
+	Table   bool   `help:"Print the program's own tables as a file, which codex.table of an older codex-bridge can name."`
 	Side    string `help:"Only the methods of a side: ${enum}." enum:"client-request,client-notification,server-request,server-notification,all" default:"all"`
 	Class   string `help:"Only the methods of a class: ${enum}." enum:"thread,turn,model-work,execute,file-write,file-read,configuration,extension,account,remote,state,read,unknown,all" default:"all"`
 	Verdict string `help:"Only the methods with a verdict: ${enum}." enum:"pass,rewrite,gate,deny,ask,all" default:"all"`
@@ -41,6 +41,7 @@ type methodRow struct {
 	Why     string          `json:"why"`
 	Since   string          `json:"since,omitempty"`  // the first release of Codex with it; empty: all supported ones have it
 	Until   string          `json:"until,omitempty"`  // the last one
+	Table   string          `json:"table,omitempty"`  // the newer table that has it; empty: the program's own
 	Origin  string          `json:"origin,omitempty"` // of the override
 }
 
@@ -100,7 +101,7 @@ func printHeader(w *printer, cfg *config.Config) {
 	default:
 		w.line("policy.mode is enforce: these verdicts hold")
 	}
-	w.line("the names are those of codex %s to %s; what a client sends under another name %s", config.Default().Codex.MinVersion, methods.Covered(), unknownMethods(cfg))
+	w.line("the names are those of codex %s to %s; what a client sends under another name %s", config.Default().Codex.MinVersion, newerTable(cfg).Covered(), unknownMethods(cfg))
 	w.line("the bridge answers its own methods, bridge/…, to a client that offers capabilities.bridge, unless policy.methods denies them")
 }
 
@@ -120,6 +121,9 @@ func unknownMethods(cfg *config.Config) string {
 // note returns the reason, the releases of Codex that have the method and its fields, and the override if there is one.
 func (r methodRow) note() string {
 	r.Why += releases(r.Since, r.Until)
+	if r.Table != "" {
+		r.Why += ", by the newer table"
+	}
 	for _, field := range r.Params {
 		if text := releases(field.Since, field.Until); text != "" {
 			r.Why += "; " + field.Name + strings.TrimPrefix(text, ",")
@@ -152,12 +156,15 @@ func releases(since, until string) (text string) {
 // methodRows returns the method table with the overrides of the configuration, sorted by side,
 // class and method.
 func methodRows(cfg *config.Config) []methodRow {
-	overrides := cfg.Policy.Methods
+	overrides, newer := cfg.Policy.Methods, newerTable(cfg)
 	var rows []methodRow
-	for row := range methods.Rows() {
+	for _, row := range append(slices.Collect(methods.Rows()), newer.Rows()...) {
 		r := methodRow{Side: row.Side, Method: row.Method, Class: row.Class, Verdict: row.Verdict, Fields: row.Fields, Why: row.Why, Since: row.Since, Until: row.Until}
 		for _, field := range row.Params {
 			r.Params = append(r.Params, methodField(field))
+		}
+		if _, own := methods.Lookup(row.Side, row.Method); !own {
+			r.Table = newer.Name
 		}
 		if override, ok := overrides[row.Method]; ok {
 			r.Verdict, r.Origin = row.Override(override), overrideOrigin(cfg, row.Method)
@@ -165,8 +172,8 @@ func methodRows(cfg *config.Config) []methodRow {
 		rows = append(rows, r.applyMode(cfg, row.Verdict))
 	}
 	for name, override := range overrides {
-		if len(sidesOf(name)) == 0 {
-			r := methodRow{Method: name, Class: unknownClass, Why: cmp.Or(overrideProblem(name), "a method of the bridge"), Origin: overrideOrigin(cfg, name)}
+		if len(sidesOf(newer, name)) == 0 {
+			r := methodRow{Method: name, Class: unknownClass, Why: cmp.Or(overrideProblem(newer, name), "a method of the bridge"), Origin: overrideOrigin(cfg, name)}
 			r.Verdict = methods.Row{Verdict: methods.Deny}.Override(override)
 			rows = append(rows, r.applyMode(cfg, r.Verdict))
 		}
@@ -199,17 +206,17 @@ func overrideOrigin(cfg *config.Config, method string) string {
 }
 
 // sidesOf are the sides on which the table has a name.
-func sidesOf(name string) []methods.Side {
+func sidesOf(newer *methods.Newer, name string) []methods.Side {
 	return slices.DeleteFunc(methods.Sides(), func(side methods.Side) bool {
-		_, ok := methods.Lookup(side, name)
+		_, ok := newer.Lookup(side, name)
 		return !ok
 	})
 }
 
 // overrideProblem returns why an override of a method has no effect, or "" if it has one: for a
 // method that a client may send or that the bridge answers, and for a request of Codex.
-func overrideProblem(name string) string {
-	sides := sidesOf(name)
+func overrideProblem(newer *methods.Newer, name string) string {
+	sides := sidesOf(newer, name)
 	if guard.IsOwnMethod(name) {
 		return ""
 	}
@@ -219,7 +226,10 @@ func overrideProblem(name string) string {
 	if len(sides) > 0 {
 		return "a " + sides[0].String() + ", and what codex tells can't be overridden"
 	}
-	text := "no method of codex " + methods.Covered()
+	if why := newer.WhyLeftOut(name); why != "" {
+		return why
+	}
+	text := "no method of codex " + newer.Covered()
 	known := slices.Concat(methods.Names(methods.ClientRequest), methods.Names(methods.ClientNotification), methods.Names(methods.ServerRequest))
 	if near := config.Nearest(name, known); near != "" {
 		text += fmt.Sprintf("; did you mean %q?", near)

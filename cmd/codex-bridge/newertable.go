@@ -1,42 +1,13 @@
 package main
 
 import (
-	"codex-bridge.example/bridge/argv"
+	"fmt"
+
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/policy"
 )
 
-// newerTable parses the newer table of a configuration; nil for none.
-func newerTable(cfg *config.Config) (*methods.Newer, error) {
-	name, text := cfg.Table()
-	if name == "" {
-		return nil, nil //nolint:nilnil // there is none
-	}
-	n, err := methods.ParseNewer(name, text)
-	if err == nil {
-		err = policy.CheckNewerTable(n)
-	}
-	if err == nil {
-		err = argv.CheckNewerTable(n)
-	}
-	if err != nil {
-		o, _ := cfg.Origin("codex.table")
-		return nil, &config.Error{File: o.File, Line: o.Line, Column: o.Column, Key: "codex.table", Message: err.Error(), Hint: "correct this, or leave codex.table out"}
-	}
-	return n, nil
-}
-
-// useTable makes the newer table of a configuration count in this process. The check of the configuration has parsed it.
-func useTable(cfg *config.Config) error {
-	n, err := newerTable(cfg)
-	if err == nil && !n.Equal(methods.NewerInForce()) {
-		methods.UseNewer(n)
-	}
-	return err
-}
-
-// tableStatus describes a newer table. The JSON names are stable.
+// tableStatus describes a newer table of Codex's methods. The JSON names are stable.
 type tableStatus struct {
 	Name    string `json:"name"`
 	Release string `json:"release"`
@@ -44,27 +15,53 @@ type tableStatus struct {
 	LeftOut int    `json:"leftOut"` // rows for names that the program does not know, and that do not count
 }
 
-// tableInForce returns the newer table that counts; nil for none.
-func tableInForce() *tableStatus {
-	n := methods.NewerInForce()
-	if n == nil {
+// newerTable returns the newer table of a configuration, which has checked it; nil for none.
+func newerTable(cfg *config.Config) *methods.Newer {
+	newer := cfg.Policy.Newer
+	if newer.Name == "" {
 		return nil
 	}
-	return &tableStatus{n.Name, n.Release, n.Counted, len(n.Left)}
+	n, err := methods.ParseNewer(newer.Name, newer.Text)
+	if err != nil {
+		return nil
+	}
+	return n
 }
 
-// examineTable says which table of Codex's names counts.
-func examineTable() []finding {
-	n := methods.NewerInForce()
+// statusOfTable returns the status of the newer table; nil for none.
+func statusOfTable(cfg *config.Config) *tableStatus {
+	n := newerTable(cfg)
 	if n == nil {
 		return nil
 	}
-	f := finding{"table", fine, "that of codex " + n.Release + ": " + n.Text(), ""}
-	switch {
-	case !n.IsNewer():
-		f.State, f.Hint = warn, "leave codex.table out, or name a newer one"
-	case n.Counted == 0 && len(n.Left) > 0:
-		f.State, f.Hint = warn, "update codex-bridge"
+	return &tableStatus{n.Name, n.Release, n.Counted(), len(n.LeftOut)}
+}
+
+// textOfTable says for people which rows of a newer table count.
+func textOfTable(n *methods.Newer) string {
+	if !n.IsNewer() {
+		return fmt.Sprintf("%s adds nothing, because the program's own table covers codex %s", n.Name, methods.Measured)
 	}
-	return []finding{f}
+	text := fmt.Sprintf("%s of %s count beside those of codex %s", count(n.Counted(), "row"), n.Name, methods.Measured)
+	if len(n.LeftOut) > 0 {
+		text += fmt.Sprintf("; %d do not", len(n.LeftOut))
+	}
+	return text
+}
+
+// examineTable says which newer table of Codex's methods counts, with a finding for each row that does not.
+func examineTable(cfg *config.Config) []finding {
+	n := newerTable(cfg)
+	if n == nil {
+		return nil
+	}
+	f := finding{"table", fine, "that of codex " + n.Release + ": " + textOfTable(n), ""}
+	if !n.IsNewer() {
+		f.State, f.Hint = warn, "leave codex.table out, or name a newer one"
+	}
+	all := []finding{f}
+	for _, one := range n.LeftOut {
+		all = append(all, finding{"table", fine, fmt.Sprintf("%q does not count: %s", one.Row, one.Why), ""})
+	}
+	return all
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge"
-	"codex-bridge.example/bridge/bundle"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
@@ -22,7 +21,7 @@ import (
 // caseRunner runs cases of `policy test` through the same guard as the proxy.
 type caseRunner struct {
 	policies map[string]*compiled // by the text of the configuration; "" is that of cases without one
-	bundle   *string              // a bundle, for cases without a policy; nil: the current configuration
+	bundle   *config.Bundle       // a bundle, for cases without a policy; nil: the current configuration
 }
 
 // compiled is a configuration and its policy, with a line for each of its rules that has expired, or that an
@@ -96,9 +95,7 @@ func (b *caseRunner) compile(text *string) (*compiled, error) {
 	}
 	load := func() (*config.Config, error) { return configOf(text) }
 	if text == nil && b.bundle != nil {
-		load = func() (*config.Config, error) {
-			return loadBundleFile(config.Bundle{Name: bundle.Target, Text: *b.bundle})
-		}
+		load = func() (*config.Config, error) { return loadBundleFile(*b.bundle) }
 	}
 	cfg, err := load()
 	if err != nil {

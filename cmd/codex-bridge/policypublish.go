@@ -17,7 +17,7 @@ import (
 )
 
 type policyPublishCmd struct {
-	Folder  string   `arg:"" optional:"" type:"existingdir" help:"Has policy.toml, and perhaps codex-table.txt, a newer table of Codex's names; its other .toml and .jsonl files, and those in tests/, are policy tests. Without it, the bundle stays and its signatures are renewed."`
+	Folder  string   `arg:"" optional:"" type:"existingdir" help:"Has policy.toml, and perhaps codex-table.txt, a newer table of Codex's methods; its other .toml and .jsonl files, and those in tests/, are policy tests. Without it, the bundle stays and its signatures are renewed."`
 	Repo    string   `required:"" placeholder:"DIR" help:"The repository, which is made if it is missing."`
 	Key     []string `placeholder:"FILE" help:"A key that signs bundles. May be given several times."`
 	RootKey string   `placeholder:"FILE" help:"The key of the root, for a new repository and for --rotate. Keep it offline."`
@@ -206,7 +206,8 @@ func checkedBundle(folder string, out io.Writer) (b config.Bundle, tests int, er
 		return b, 0, err
 	}
 	var list []simulate.Case
-	policy := b.Text
+	tested := b
+	tested.Name = bundle.Target
 	for _, name := range files {
 		more, err := simulate.ReadCases(name)
 		if err != nil {
@@ -214,7 +215,7 @@ func checkedBundle(folder string, out io.Writer) (b config.Bundle, tests int, er
 		}
 		list = append(list, more...)
 	}
-	runner := &caseRunner{policies: make(map[string]*compiled), bundle: &policy}
+	runner := &caseRunner{policies: make(map[string]*compiled), bundle: &tested}
 	results, failed, err := runner.runAll(list)
 	if err != nil {
 		return b, 0, err

@@ -46,11 +46,11 @@ func (c policyPullCmd) Run(out io.Writer) error {
 	switch {
 	case before == nil:
 		w.line("%s, the first one, is in force for threads that open now.", after.Name())
-	case before.Text == after.Text:
+	case before.Text == after.Text && before.Table == after.Table:
 		w.line("%s has not changed; it was confirmed until %s.", after.Name(), day(after.Expires))
 	default:
 		w.line("%s replaces version %d:", after.Name(), before.Version)
-		for _, line := range changedLines(before.Text, after.Text) {
+		for _, line := range changesOf(before, after) {
 			w.line("  %s", display.Line(line))
 		}
 	}
@@ -59,12 +59,17 @@ func (c policyPullCmd) Run(out io.Writer) error {
 
 func newPulledBundle(p bundle.Pulled) pulledBundle {
 	out := pulledBundle{Version: p.After.Version, Expires: p.After.Expires}
-	before := ""
+	before := new(bundle.Content)
 	if p.Before != nil {
-		out.Replaced, before = p.Before.Version, p.Before.Text
+		out.Replaced, before = p.Before.Version, p.Before
 	}
-	out.Changes = append([]string{}, changedLines(before, p.After.Text)...)
+	out.Changes = append([]string{}, changesOf(before, p.After)...)
 	return out
+}
+
+// changesOf returns the changed lines of the policy, and then those of the table.
+func changesOf(before, after *bundle.Content) []string {
+	return append(changedLines(before.Text, after.Text), changedLines(before.Table, after.Table)...)
 }
 
 // sourceConfig returns the configuration, which must have a policy source.

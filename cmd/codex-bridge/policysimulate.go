@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/bundle"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
@@ -86,8 +89,13 @@ func (c simulateCmd) replace(files config.Options, current *config.Config) (conf
 		if err != nil {
 			return files, err
 		}
+		beside := filepath.Join(filepath.Dir(c.Candidate), bundle.TableTarget)
+		table, err := os.ReadFile(beside)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return files, err
+		}
 		files.Bundle = func(config.PolicySource) config.Bundle {
-			return config.Bundle{Name: c.Candidate, Text: string(text), File: c.Candidate}
+			return config.Bundle{Name: c.Candidate, Text: string(text), File: c.Candidate, TableName: beside, Table: string(table)}
 		}
 	}
 	return files, nil
@@ -95,9 +103,6 @@ func (c simulateCmd) replace(files config.Options, current *config.Config) (conf
 
 func policyOf(files config.Options) (*config.Config, *policy.Policy, error) {
 	cfg, err := config.Load(files)
-	if err == nil {
-		err = useTable(cfg)
-	}
 	if err == nil {
 		err = requireBundle(cfg) // without it, everything is refused
 	}

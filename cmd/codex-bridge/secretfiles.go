@@ -176,6 +176,11 @@ func completeWorld(cfg *config.Config) (policy.State, error) {
 // configuredFiles returns the files that cfg names. Beside an error, secrets are missing.
 func configuredFiles(cfg *config.Config, world policy.State) (files guard.ConfiguredFiles, err error) {
 	files.Programs, files.Scripts = configuredPrograms(cfg)
+	for _, file := range []string{cfg.PolicySource.Root, cfg.TableFile()} {
+		if file != "" {
+			files.Governs = append(files.Governs, file)
+		}
+	}
 	files.Secrets, err = secretPaths(cfg, world)
 	return files, err
 }

@@ -54,7 +54,7 @@ func (c serveCmd) Run(out io.Writer) error {
 			return err
 		}
 	}
-	cfg, err := loadFiles(atStart(startFiles(filesOf(c.Workspace))))
+	cfg, err := config.LoadLenient(atStart(startFiles(filesOf(c.Workspace))))
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (a *assembly) newTelemetry(bytes *bridge.ByteCounts) *telemetry.Telemetry {
 			if err != nil {
 				return "unknown", false
 			}
-			return version, codex.CompareVersions(version, methods.Covered()) <= 0
+			return version, codex.CompareVersions(version, methods.Measured) <= 0
 		},
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // the state folder records that a user of it was told about this release, or that it works.
 func untestedCodex(ctx context.Context, program *codex.Program, log *slog.Logger) string {
 	version, err := program.Version(ctx)
-	if err != nil || codex.CompareVersions(version, methods.Covered()) <= 0 {
+	if err != nil || codex.CompareVersions(version, methods.Measured) <= 0 {
 		return ""
 	}
 	if _, works := lastCheck(version, program.Path()); works {
@@ -30,7 +30,7 @@ func untestedCodex(ctx context.Context, program *codex.Program, log *slog.Logger
 	} else if !first {
 		return ""
 	}
-	return fmt.Sprintf("codex-bridge was not tested with Codex %s: it is newer than %s. The bridge refuses methods and removes fields that it does not know, unless policy.unknown_methods allows them. \"codex-bridge methods diff\" lists them, and \"codex-bridge codex check\" tries this release.", version, methods.Covered())
+	return fmt.Sprintf("codex-bridge was not tested with Codex %s: it is newer than %s. The bridge refuses methods and removes fields that it does not know, unless policy.unknown_methods allows them. \"codex-bridge methods diff\" lists them, and \"codex-bridge codex check\" tries this release.", version, methods.Measured)
 }
 
 // recordUntested records in the state folder that Codex of this version was reported by a bridge that was
@@ -43,7 +43,7 @@ func recordUntested(version string) (first bool, err error) {
 	if err := store.EnsurePrivateFolder(folder); err != nil {
 		return false, err
 	}
-	name := filepath.Join("untested", version+" with "+methods.Covered())
+	name := filepath.Join("untested", version+" with "+methods.Measured)
 	root, err := os.OpenRoot(folder) // the version is Codex's own text
 	if err != nil {
 		return false, err

@@ -73,16 +73,23 @@ type versionInfo struct {
 type codexReleases struct {
 	Tested         string       `json:"tested"`
 	OldestEnforced string       `json:"oldestEnforced"`
-	Table          *tableStatus `json:"table,omitempty"` // a newer table of Codex's names
+	Table          *tableStatus `json:"table,omitempty"`      // a newer table of Codex's methods
+	TableError     string       `json:"tableError,omitempty"` // why it is not known
 }
 
 // Run prints the version in the first line, and then one fact per line.
 func (c versionCmd) Run(out io.Writer) error {
 	// The configuration names a newer table. One that does not load is no reason to hide the version.
-	_, invalid := loadFiles(configFiles())
+	cfg, invalid := config.LoadLenient(configFiles())
+	if invalid != nil {
+		cfg = config.Default()
+	}
 	v := versionInfo{
 		Version: Version, Commit: Commit, Date: Date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Codex: codexReleases{methods.Measured, config.Default().Codex.MinVersion, tableInForce()},
+		Codex: codexReleases{methods.Measured, config.Default().Codex.MinVersion, statusOfTable(cfg), ""},
+	}
+	if invalid != nil {
+		v.Codex.TableError = "the configuration does not load; see \"codex-bridge doctor\""
 	}
 	if c.JSON {
 		enc := json.NewEncoder(out)
@@ -96,11 +103,11 @@ func (c versionCmd) Run(out io.Writer) error {
 	w.line("go      %s %s", v.Go, v.Platform)
 	w.line("codex   %s  tested", v.Codex.Tested)
 	w.line("        %s  the oldest with which a policy is enforced", v.Codex.OldestEnforced)
-	switch n := methods.NewerInForce(); {
+	switch n := newerTable(cfg); {
 	case invalid != nil:
-		w.line("table   unknown: the configuration does not load; see \"codex-bridge doctor\"")
+		w.line("table   unknown: %s", v.Codex.TableError)
 	case n != nil:
-		w.item("table   ", n.Release+": "+n.Text())
+		w.item("table   ", n.Release+": "+textOfTable(n))
 	default:
 		w.line("table   %s, the program's own", methods.Measured)
 	}
