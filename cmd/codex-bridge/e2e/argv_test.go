@@ -134,11 +134,15 @@ func (w *world) flagsLayer(argv []string) string {
 func TestFlagValues(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: "[policy]\nmode = \"enforce\"\n"})
-	release, checked := codexVersion(t), 0
+	const servers = "--plugin-mcp-launch-cwd"
+	release, checked, rule := codexVersion(t), 0, ""
 	err := methods.EachRow("flags.txt", methods.FlagTable, 9, func(cells []string) error {
 		name, _, _ := strings.Cut(cells[0], ", ")
 		command, _, _ := strings.Cut(cells[1], ", ")
 		since, until := cells[5], cells[6]
+		if name == servers {
+			rule = cells[3]
+		}
 		if cells[2] == "none" || since != "" && codex.CompareVersions(since, release) > 0 || until != "" && codex.CompareVersions(until, release) < 0 {
 			return nil
 		}
@@ -161,7 +165,14 @@ func TestFlagValues(t *testing.T) {
 	if err != nil || checked < 30 {
 		t.Errorf("%d flags, %v", checked, err)
 	}
-	c := w.open(proxyPath, "app-server", "--plugin-mcp-launch-cwd", "x@y", "help", w.workspace)
+	args := []string{"app-server", servers, "x@y", "help", w.workspace}
+	if rule == "" { // a person has not judged it
+		if _, stderr, status := w.execute(proxyPath, "", args...); status != 2 || !strings.Contains(stderr, servers) {
+			t.Errorf("%q: %d, %s", args, status, stderr)
+		}
+		return
+	}
+	c := w.open(append([]string{proxyPath}, args...)...)
 	c.initialize(nil)
 	if err := c.mustFail("thread/shellCommand", map[string]any{"threadId": "x", "command": "true"}); !strings.Contains(err.Message, "policy.methods") {
 		t.Error(err)
