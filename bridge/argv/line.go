@@ -73,11 +73,11 @@ func (l Line) allKnown() bool {
 // interactive are the commands that open Codex's terminal interface.
 var interactive = []string{"", "resume", "fork", "agents"}
 
-// WithoutFlags returns the arguments without the flags among Items.
-func (l Line) WithoutFlags() []string {
+// OnlyInfo returns the arguments of a request for help or the version without the Items from an index on.
+func (l Line) OnlyInfo(from int) []string {
 	args, at := []string{}, 0
 	for _, item := range l.Items {
-		if item.Name != "" {
+		if item.At >= from {
 			args = append(args, l.Args[at:item.At]...)
 			at = item.At + item.Len
 		}

@@ -29,7 +29,7 @@ var (
 	namespace = newRegexp(`^[a-zA-Z0-9_-]{1,64}$`)
 	plainName = newRegexp(`^[a-zA-Z0-9_.-]{1,64}$`)
 	envName   = newRegexp(`^[^=\x00]+$`)
-	version   = newRegexp(`^([0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?)?$`)
+	version   = newRegexp(`^((0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-` + preRelease + `(\.` + preRelease + `)*)?)?$`)
 	webURL    = newRegexp(`^https?://[^/]`)
 	storeURL  = newRegexp(`^(postgres(ql)?://.+)?$`)
 	fleetURL  = newRegexp(`^((postgres(ql)?://|https?://[^/]).+)?$`)
@@ -43,6 +43,9 @@ var (
 	label     = newRegexp(`^[^\x00-\x1f\x7f-\x9f]{0,200}$`)
 	until     = newRegexp(`^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2}))?)?$`)
 )
+
+// preRelease is an identifier of a pre-release, as Semantic Versioning has it.
+const preRelease = `(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)`
 
 const (
 	ms   = int64(time.Millisecond)

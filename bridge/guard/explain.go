@@ -66,7 +66,7 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 // lists; nil if unknown.
 func (g *Guard) Explain(m *rpc.Message, models []string) Explanation {
 	s := Situation{From: bridge.Client, Models: models}
-	if isMethodOf(m.Method, methods.ServerRequest, methods.ServerNotification) && !isMethodOf(m.Method, methods.ClientRequest, methods.ClientNotification) {
+	if g.isMethodOf(m.Method, methods.ServerRequest, methods.ServerNotification) && !g.isMethodOf(m.Method, methods.ClientRequest, methods.ClientNotification) {
 		s.From = bridge.Codex
 	}
 	if id, ok := m.Params.Get("threadId").Text(); ok {
@@ -128,10 +128,10 @@ func (g *Guard) ExplainCommand(command, cwd, thread string) policy.ToolAnswer {
 	return strict
 }
 
-// isMethodOf reports whether the method table has a method for one of the sides.
-func isMethodOf(method string, sides ...methods.Side) bool {
+// isMethodOf reports whether the method table, or the policy's newer one, has a method for one of the sides.
+func (g *Guard) isMethodOf(method string, sides ...methods.Side) bool {
 	for _, side := range sides {
-		if _, ok := methods.Lookup(side, method); ok {
+		if _, ok := g.Policy().Newer().Lookup(side, method); ok {
 			return true
 		}
 	}

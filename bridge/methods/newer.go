@@ -23,14 +23,17 @@ type Newer struct {
 
 	text    string
 	methods map[Side]map[string]Row
-	fields  map[string][]string        // by method, also of those that the program's own tables have
-	known   map[string]map[string]bool // while it is parsed: what fieldsOf returns for methods
+	fields  map[string][]string // by method, also of those that the program's own tables have
+
+	// While it is parsed: what fieldsOf returns for methods, and the names that have had a row.
+	known map[string]map[string]bool
+	seen  map[string]bool
 }
 
 // LeftOut is a row of a newer table that does not count.
 type LeftOut struct {
 	Row    string
-	Method string
+	Method string // "" for the row of a field
 	Why    string
 }
 
@@ -53,6 +56,9 @@ func Export() string {
 		}
 		names := make(map[string]bool)
 		shape.addMembers(shapes.Definitions, names)
+		for _, field := range row.Params {
+			delete(names, field.Name)
+		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			b.WriteString(joinCells(row.Method, name, AnyValue, "", "") + "\n")
 		}
@@ -73,7 +79,7 @@ func ParseNewer(name, text string) (*Newer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	n := &Newer{Name: name, Release: releaseOf(sections[methodsFile]), text: text, methods: make(map[Side]map[string]Row), fields: make(map[string][]string), known: make(map[string]map[string]bool)}
+	n := &Newer{Name: name, Release: releaseOf(sections[methodsFile]), text: text, methods: make(map[Side]map[string]Row), fields: make(map[string][]string), known: make(map[string]map[string]bool), seen: make(map[string]bool)}
 	if !releaseForm.MatchString(n.Release) {
 		return nil, fmt.Errorf("%s: %s has no first line %q with a version", name, methodsFile, releasePrefix+Measured)
 	}
@@ -84,7 +90,7 @@ func ParseNewer(name, text string) (*Newer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	n.known = nil
+	n.known, n.seen = nil, nil
 	if !n.IsNewer() {
 		n.LeftOut, n.methods, n.fields = nil, nil, nil
 	}
@@ -138,14 +144,20 @@ func (n *Newer) addMethod(cells []string) error {
 	switch err := side.UnmarshalText([]byte(cells[0])); {
 	case err != nil:
 		why = "this codex-bridge does not know the side " + cells[0]
-	case !methodForm.MatchString(method), strings.HasPrefix(method, "bridge/"), n.hasMethod(method):
+	case !methodForm.MatchString(method), strings.HasPrefix(method, "bridge/"):
 		why = "it is no name of a method, or one with another meaning"
+	case n.seen[FoldName(method)]:
+		why = "the table has it twice"
+		for _, side := range n.methods {
+			delete(side, method)
+		}
 	case verdict == Deny:
 	case verdict != Pass || cells[4] != "":
 		why = "the verdict " + strings.TrimSpace(string(verdict)+" "+cells[4]) + " needs rules of a newer codex-bridge"
 	case !slices.Contains(harmless, cells[2]):
 		why = "to let pass what has the class " + cells[2] + " needs rules of a newer codex-bridge"
 	}
+	n.seen[FoldName(method)] = true
 	if why != "" {
 		n.leaveOut(method, cells, why)
 		return nil
@@ -155,11 +167,6 @@ func (n *Newer) addMethod(cells []string) error {
 	}
 	n.methods[side][method] = Row{Side: side, Method: method, Class: Class(cells[2]), Verdict: verdict, Since: cells[5], Until: cells[6], Why: cells[7]}
 	return nil
-}
-
-func (n *Newer) hasMethod(method string) bool {
-	_, asked := n.methods[ServerRequest][method]
-	return asked || n.Adds(method)
 }
 
 // addField adds a row of fields.txt, which follow those of methods.txt.
@@ -180,13 +187,17 @@ func (n *Newer) addField(cells []string) error {
 		return nil // the method is left out, or a client does not send it
 	case !fieldForm.MatchString(field), field == "bridge":
 		why = "it is no name of a field, or one with another meaning"
+	case n.seen[method+" "+FoldName(field)]:
+		why = "the table has it twice"
+		n.fields[method] = slices.DeleteFunc(n.fields[method], func(other string) bool { return FoldName(other) == FoldName(field) })
 	case ruledFields()[FoldName(field)]:
 		why = "this codex-bridge checks a field of this name in other methods"
 	case cells[2] != AnyValue && (!added || cells[2] != KnownThread):
 		why = "the rule " + cells[2] + " needs a newer codex-bridge"
 	}
+	n.seen[method+" "+FoldName(field)] = true
 	if why != "" {
-		n.leaveOut(method, cells, why)
+		n.leaveOut("", cells, why)
 		return nil
 	}
 	n.fields[method] = append(n.fields[method], field)
@@ -250,6 +261,9 @@ func (n *Newer) Fields(method string) []string {
 
 // Counted returns the number of rows that count.
 func (n *Newer) Counted() (count int) {
+	if n == nil {
+		return 0
+	}
 	for _, side := range n.methods {
 		count += len(side)
 	}

@@ -15,8 +15,8 @@ import (
 // and enforce.
 type ArgsDecision struct {
 	Verdict Verdict
-	// Args are the arguments for Codex; nil under Deny. Under Pass they are unchanged, but for a "--" before a
-	// prompt that another version of Codex may read as a command.
+	// Args are the arguments for Codex; nil under Deny. Under Pass they have a "--" before a prompt that another version
+	// of Codex may read as a command, and a request for help has nothing else.
 	Args []string
 	// Changes are the removed flags, in order.
 	Changes []ArgChange
@@ -49,8 +49,8 @@ func (e *ArgsError) Error() string {
 // but parsing needs them. Other arguments count as a client's: an override must pass the rules of
 // an overlay, and is removed as a whole if one of its keys does not.
 //
-// A request for help or the version passes without its flags, which have no effect there: one that took more values
-// than the bridge knows would make the line something else to Codex.
+// A request for help or the version passes without the client's flags and other words, which have no effect there: a flag
+// that took more values than the bridge knows, or a new command, would make the line something else to Codex.
 func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	passed := ArgsDecision{Verdict: Pass, Args: args}
 	if p.mode == config.Off {
@@ -58,7 +58,7 @@ func (p *Policy) DecideArgs(args []string, own int) ArgsDecision {
 	}
 	line := argv.Parse(args)
 	if line.Info && !line.Generates() {
-		passed.Args = line.WithoutFlags()
+		passed.Args = line.OnlyInfo(own)
 		return passed
 	}
 	d := &argsDecider{p: p, line: line, ownArgs: own}

@@ -108,14 +108,17 @@ func TestOverridesThatCodexRefuses(t *testing.T) {
 	}
 }
 
-// Help passes without flags, since Codex may take more words for the values of one than the bridge.
-func TestHelpPassesWithoutFlags(t *testing.T) {
+// Help passes without flags and prompts, since Codex may read them in another way than the bridge.
+func TestHelpPassesAlone(t *testing.T) {
 	p := argsPolicy(t, "")
 	for args, gets := range map[string]string{
 		"app-server --ws-auth x help /y":          "app-server help /y",
 		"-c a=1 --cd=/x -i a b --help app-server": "--help app-server",
-		"exec -o x --json y help":                 "exec y help",
+		"exec -o x --json y help":                 "exec help",
 		"mcp -c a=1 add --help":                   "mcp add --help",
+		"newcmd help":                             "help",
+		"exec newsub help":                        "exec help",
+		"app-server newsub --help":                "app-server --help",
 		"-c a=1 mcp":                              "mcp",
 		"-c a=1 help exec":                        "help exec",
 		"-c a=1 completion bash":                  "completion bash",

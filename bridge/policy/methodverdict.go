@@ -39,8 +39,8 @@ func (p *Policy) methodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bo
 const ownPrefix = "bridge/"
 
 // isSentByCodex reports whether a method is a request or a notification of Codex.
-func isSentByCodex(method string) bool {
-	_, request := methods.Lookup(methods.ServerRequest, method)
+func (p *Policy) isSentByCodex(method string) bool {
+	_, request := p.newer.Lookup(methods.ServerRequest, method)
 	_, notification := methods.Lookup(methods.ServerNotification, method)
 	return request || notification
 }
@@ -70,7 +70,7 @@ func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bo
 	case override == "deny":
 		r.Rule, r.Reason = key, "the configuration denies it"
 		r.Hint = "remove the line, or set \"allow\""
-	case !known && isSentByCodex(row.Method):
+	case !known && p.isSentByCodex(row.Method):
 		r.Rule, r.Reason, r.Hint = ruleUnknown, "only Codex sends this method", "send a method that a client may send"
 	case !known && strings.HasPrefix(row.Method, ownPrefix):
 		r.Rule, r.Reason = ruleUnknown, "Codex has no such method, and the bridge answers methods of its own only to a client that offers capabilities.bridge"

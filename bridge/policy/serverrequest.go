@@ -142,14 +142,14 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 	if p.mode == config.Off {
 		return Decision{Verdict: Pass}
 	}
-	_, known := p.newer.Lookup(methods.ServerRequest, method)
+	row, known := p.newer.Lookup(methods.ServerRequest, method)
 	override := p.overrides[method]
 	if p.deniesToolQuestions && asksForTool(params) {
 		override = "deny" // the same question, as Codex asks it without its feature tool_call_mcp_elicitation
 	}
 	switch {
-	case override == "deny" && known:
-		d := p.refuseMethod(methods.Row{Method: method}, methods.Deny, true)
+	case known && (override == "deny" || override == "" && row.Verdict == methods.Deny):
+		d := p.refuseMethod(row, methods.Deny, true)
 		d.Answer = DeclineResult(method, d.Err.Message)
 		return d
 	case known:
