@@ -208,6 +208,9 @@ func TestAttacksCoverMethods(t *testing.T) {
 		tried[g.method] = true
 	}
 	for row := range methods.Rows() {
+		if strings.HasPrefix(row.Why, "TODO") { // a person has not judged it; a test of package methods refuses it
+			continue
+		}
 		if row.Side == methods.ClientRequest && (row.Verdict == methods.Deny || row.Verdict == methods.Gate) && !tried[row.Method] {
 			t.Errorf("no attack uses %s", row.Method)
 		}
