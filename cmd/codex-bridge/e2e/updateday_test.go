@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/editor"
 )
 
@@ -228,7 +229,8 @@ func TestNewerTable(t *testing.T) {
 	c.initialize(nil)
 	for method, params := range newRequests {
 		_, err := c.Call(c.ctx, method, params)
-		if refused := err != nil && strings.Contains(err.Message, "policy."); refused != (method == "modelProvider/default/set") {
+		row, _ := methods.Lookup(methods.ClientRequest, method)
+		if refused := err != nil && strings.Contains(err.Message, "policy."); refused != (row.Verdict == methods.Deny) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
