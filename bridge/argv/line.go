@@ -73,7 +73,8 @@ func (l Line) allKnown() bool {
 // interactive are the commands that open Codex's terminal interface.
 var interactive = []string{"", "resume", "fork", "agents"}
 
-// OnlyInfo returns the arguments of a request for help or the version without the Items from an index on.
+// OnlyInfo returns the arguments of a request for help or the version, without those Items that begin at Args[from] or
+// later.
 func (l Line) OnlyInfo(from int) []string {
 	args, at := []string{}, 0
 	for _, item := range l.Items {

@@ -1,6 +1,6 @@
 // Package bundle gets and publishes signed bundles of policy: a repository of The Update Framework whose
 // target policy.toml is a configuration file. A second target, codex-table.txt, may be a newer table of
-// Codex's names.
+// Codex's methods.
 //
 // A Client keeps the last verified bundle in a folder, with all metadata that verify it. It verifies them
 // again each time it reads them, from the trusted root on, so a process that writes the folder can't invent a bundle.

@@ -19,7 +19,7 @@ type ConfiguredFiles struct {
 	Secrets  []string // files with secrets of the bridge, by canonical paths; commands must not read them
 	Programs []string // programs that run outside the sandbox, by absolute paths
 	Scripts  []string // see policy.State.Scripts
-	Governs  []string // files that say what may pass, by absolute paths; no command may write them, nor links to them
+	Governs  []string // files that decide which messages pass, by absolute paths; commands must not write them or links to them
 }
 
 // AddTo adds the files to what a policy knows of the machine.

@@ -23,8 +23,8 @@ func Governing(cfg *config.Config, world policy.State) []policy.SensitivePath {
 			found = append(found, folder)
 		}
 	}
-	places = keep(places, "the trusted root of the policy source", cfg.PolicySource.Root, "move it, and name it in policy_source.root")
-	places = keep(places, "the table of Codex's methods", cfg.TableFile(), "move it, and name it in codex.table")
+	places = appendPlaces(places, "the trusted root of the policy source", cfg.PolicySource.Root, "move it, and name it in policy_source.root")
+	places = appendPlaces(places, "the table of Codex's methods", cfg.TableFile(), "move it, and name it in codex.table")
 	for _, path := range cfg.Serve.Places() {
 		places = append(places, policy.SensitivePath{Name: "the place in [serve]", Path: path, Hint: "name another one in serve.listen or serve.token_file"})
 	}
@@ -49,23 +49,23 @@ func governing(files []string, codexHome string) []policy.SensitivePath {
 	}
 	for _, file := range files {
 		if filepath.Base(file) != config.WorkspaceFile {
-			out = keep(out, "the configuration file", file, "move it, and name it with "+config.EnvConfig)
+			out = appendPlaces(out, "the configuration file", file, "move it, and name it with "+config.EnvConfig)
 		}
 	}
 	if folder, err := store.Folder(); err == nil {
-		out = keep(out, "the state folder", folder, "name another folder with "+store.EnvFolder)
+		out = appendPlaces(out, "the state folder", folder, "name another folder with "+store.EnvFolder)
 	}
 	if codexHome != "" {
-		out = keep(out, "codex's own folder", codexHome, "name another folder with CODEX_HOME")
+		out = appendPlaces(out, "codex's own folder", codexHome, "name another folder with CODEX_HOME")
 		for _, at := range linkTargets(codexHome) {
-			out = keep(out, "codex's own file", at, "move it")
+			out = appendPlaces(out, "codex's own file", at, "move it")
 		}
 	}
 	return out
 }
 
-// keep adds the places of a path, "" for none, that the list lacks.
-func keep(list []policy.SensitivePath, name, path, hint string) []policy.SensitivePath {
+// appendPlaces adds the places of a path, "" for none, that the list lacks.
+func appendPlaces(list []policy.SensitivePath, name, path, hint string) []policy.SensitivePath {
 	if path == "" {
 		return list
 	}

@@ -50,7 +50,7 @@ func TestSinceAndUntil(t *testing.T) {
 
 var stable = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// faultOf returns what is wrong with since and until of a row.
+// faultOf returns the fault of the columns since and until of a row; "" for none.
 func faultOf(since, until, oldest string) string {
 	for _, version := range []string{since, until} {
 		switch {

@@ -15,8 +15,8 @@ import (
 // and enforce.
 type ArgsDecision struct {
 	Verdict Verdict
-	// Args are the arguments for Codex; nil under Deny. Under Pass they have a "--" before a prompt that another version
-	// of Codex may read as a command, and a request for help has nothing else.
+	// Args are the arguments for Codex; nil under Deny. Pass changes two things: it adds a "--" before a prompt that
+	// another version of Codex may read as a command, and it removes all other words from a request for help.
 	Args []string
 	// Changes are the removed flags, in order.
 	Changes []ArgChange

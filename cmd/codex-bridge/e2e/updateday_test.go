@@ -267,7 +267,8 @@ func (c *conversation) sendNewFields() (threads int, environment *editor.Error) 
 	return len(list.Data), environment
 }
 
-// codex check finds that conversations under a policy work, says what is new, and ends the notice.
+// The command codex check tries conversations under a policy. They work, the verdict counts the new names, and the bridge
+// gives no notice after it.
 func TestCheckOfNewRelease(t *testing.T) {
 	t.Parallel()
 	bridge := heldBridge(t)
