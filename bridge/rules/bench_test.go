@@ -105,3 +105,26 @@ func BenchmarkTool(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "µs/decision")
 }
+
+func BenchmarkProgram(b *testing.B) {
+	for _, set := range []struct {
+		name  string
+		rules []config.Rule
+	}{{"few", rulesOf("allow git status **", "deny git push **", "ask {rm,curl} **")}, {"differing", differing()}, {"alike", alike()}} {
+		s := compile(b, set.rules)
+		for _, c := range []struct{ name, words string }{
+			{"git", "/usr/bin/git status --short"}, {"other", "/usr/lib/gcc/cc1 -quiet -I include -imultiarch x86_64-linux-gnu a.c -dumpbase a.c -O2 -o /tmp/a.s"},
+			{"link", "/usr/bin/python3=>/usr/bin/python3.12 -m pytest -q"}, {"shell", "/bin/sh=>/bin/dash build.sh all"},
+		} {
+			p := program(c.words)
+			b.Run(set.name+"/"+c.name, func(b *testing.B) {
+				for b.Loop() {
+					if m := s.Program(p, rules.Sandboxed, programDirs); m.Decision != rules.None {
+						b.Fatal(printed(m))
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "µs/decision")
+			})
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"codex-bridge.example/bridge/config"
+)
 
 // PlainCommand exports plainCommand.
 type PlainCommand struct {
@@ -41,4 +45,14 @@ func HasOpaqueCommand(command, shell string, dirs Dirs) (opaque, anyFile bool) {
 		opaque = opaque || n.opaque != "" && evaluates
 	}
 	return opaque, l.incomplete
+}
+
+// HoldsAtStart reports whether a rule holds where programs start.
+func HoldsAtStart(source config.Rule) (bool, error) {
+	var r rule
+	if err := r.compile(source); err != nil {
+		return false, err
+	}
+	r.setStarts()
+	return r.holdsAtStart, nil
 }

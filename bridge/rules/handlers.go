@@ -84,6 +84,7 @@ func init() {
 // handleUnknownName handles a command with an unknown name, which may be any program, such as a
 // shell or a wrapper.
 func (r *reader) handleUnknownName(n *node, c readContext) {
+	defer func(before int) { markGuessed(n.children[before:]) }(len(n.children))
 	text := false
 	for i := 1; i < len(n.words); i++ {
 		begin := n.words[i].knownPrefix()

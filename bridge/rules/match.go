@@ -13,12 +13,11 @@ func (r *rule) matchWords(n *node) certainty {
 	if r.secondWord != "" && n.secondWord != "" && r.secondWord != n.secondWord {
 		return noMatch // fast path for most rules
 	}
-	if n.allKnown {
-		for _, need := range r.required {
-			if !n.hasWord(need) {
-				return noMatch
-			}
+	if n.allKnown && !r.hasRequired(n) {
+		if r.options != nil && r.options.matches(n) {
+			return possibleMatch
 		}
+		return noMatch
 	}
 	if r.certain(n) {
 		return certainMatch
@@ -29,6 +28,16 @@ func (r *rule) matchWords(n *node) certainty {
 	return noMatch
 }
 
+// hasRequired reports whether a command of known words has the literal words of the rule.
+func (r *rule) hasRequired(n *node) bool {
+	for _, need := range r.required {
+		if !n.hasWord(need) {
+			return false
+		}
+	}
+	return true
+}
+
 // certain reports whether the rule's words surely match those of a command.
 func (r *rule) certain(n *node) bool {
 	if r.words[0].kind != restOfWords && (len(n.words) == 0 || !r.words[0].certain(&n.words[0])) {
@@ -37,9 +46,10 @@ func (r *rule) certain(n *node) bool {
 	return matchSequence(r.words, n.words, false)
 }
 
-// possible reports whether the rule's words may match those of a command.
+// possible reports whether the rule's words may match those of a command, as they are written or by the meaning of its
+// options.
 func (r *rule) possible(n *node) bool {
-	return matchSequence(r.words, n.words, true)
+	return matchSequence(r.words, n.words, true) || r.options != nil && r.options.matches(n)
 }
 
 // matchSequence reports whether the words of a rule match all words of a command. reached[i] means

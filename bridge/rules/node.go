@@ -25,6 +25,10 @@ type node struct {
 	// allowed if all commands that it runs are. needsBoth: an allow rule must match the command as
 	// well as the commands that it runs.
 	wrapper, transparent, needsBoth bool
+	// guessed: the command is one only if a program with an unknown name runs its words.
+	guessed bool
+
+	knownMemo *node // the result of knownNode
 }
 
 // assignment is NAME=value before a command.
@@ -101,6 +105,8 @@ type line struct {
 	hasCommandText bool     // the line has a command as text, which an evaluation would run
 	// opensDescriptor: the line may open a file to read it by another descriptor than 0.
 	opensDescriptor bool
+
+	programStarts bool // Dirs.ProgramStarts
 
 	nodeCount int            // nodes including children
 	cwd, home string         // the folder in which the line starts, and ~; "" if unknown

@@ -242,7 +242,8 @@ func alphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// reservedWords start something other than a simple command in one of the shells.
+// reservedWords start something other than a simple command in one of the shells. Words that are no
+// plain name of a command are in unnamedWords.
 var reservedWords = setOf(strings.Fields(`
 	if then elif else fi for foreach do done while until case esac select function in time coproc repeat end nocorrect noglob
 	declare export float integer local private readonly typeset let always
@@ -259,6 +260,9 @@ var shellBuiltins = setOf(strings.Fields(`
 	unfunction unhash unlimit unset unsetopt vared wait whence where which zcompile zformat zftp zle zmodload zparseopts zprof zpty
 	zregexparse zselect zsocket zstat zstyle zsystem ztcp
 `)...)
+
+// unnamedWords are the reserved words and builtins whose names are outside the grammar.
+var unnamedWords = setOf("!", "-", ":", "[", "[[", "]]", "{", "}")
 
 // safeBuiltins do not run or evaluate their arguments in any of the shells. cd sets
 // line.changesFolder.

@@ -20,12 +20,15 @@ type rule struct {
 
 	assignments []wordGlob // NAME=value before the command
 	words       []wordGlob
-	required    []string // words that a command of known words must have to match
-	secondWord  string   // the word behind the command's name, if it is a plain word
+	required    []string    // words that a command of known words must have to match
+	secondWord  string      // the word behind the command's name, if it is a plain word
+	options     *optionRule // nil: the rule names no options that the table has, or allows
 	path        pathGlob
 	anyPath     bool   // every path matches: the rule has only a tool
 	allMCP      bool   // the tool is mcp, or a glob that matches it
 	mcpGlob     string // for names of MCP tools as Codex spells them
+
+	starts, holdsAtStart bool // see setStarts
 }
 
 // compile sets r to a rule of the configuration. The error is a *config.Error.
@@ -96,6 +99,11 @@ func (r *rule) compile(source config.Rule) error {
 	}
 	if w := r.words; len(w) > 1 && w[0].kind != restOfWords && w[1].kind == literalWord && !strings.HasPrefix(w[1].text, "-") {
 		r.secondWord = w[1].text
+	}
+	if r.decision != Allow && hasCommand {
+		if r.options, _, _ = compileOptions(r.words); r.options != nil && r.options.readsFirstWord() {
+			r.secondWord = ""
+		}
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ func (s *Set) At(now time.Time) *Set {
 type layer struct {
 	rules []rule
 	shell index // rules for shell commands
+	start index // rules that count where a program starts
 	paths []int // rules for file changes and redirections that write
 	tools []int // rules for other tools
 }
@@ -52,6 +53,9 @@ func New(layers [][]config.Rule) (*Set, error) {
 			s.expires = s.expires || !r.ends.IsZero()
 			if r.shell {
 				l.shell.add(j, r)
+			}
+			if r.setStarts(); r.starts {
+				l.start.add(j, r)
 			}
 			if r.file || r.redirections {
 				l.paths = append(l.paths, j)
@@ -181,6 +185,19 @@ func (x *index) add(id int, r *rule) {
 	}
 	key := programKey(r.words[0].text)
 	x.named[key] = append(x.named[key], id)
+}
+
+// forNames returns the rules for a command with several names, as forName does for one.
+func (x *index) forNames(names []string, known bool) iter.Seq[int] {
+	if len(names) == 1 || !known {
+		return x.forName(programKey(names[0]), known)
+	}
+	ids := slices.Clone(x.wild)
+	for _, name := range names {
+		ids = append(ids, x.named[programKey(name)]...)
+	}
+	slices.Sort(ids)
+	return slices.Values(slices.Compact(ids))
 }
 
 // forName returns the rules for a command with a key of programKey, and all rules if the name is

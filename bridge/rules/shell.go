@@ -15,6 +15,7 @@ import (
 func (s *Set) Shell(command, shell string, e Escalation, dirs Dirs) Match {
 	l := readLine(command, shell, dirs)
 	l.changesFolder = l.changesFolder || changesFolderOfPatch(command)
+	l.programStarts = dirs.ProgramStarts
 	return s.decideLine(l, e, dirs)
 }
 
@@ -29,7 +30,7 @@ func (s *Set) Argv(argv []string, e Escalation, dirs Dirs) Match {
 		n = r.readCommand(literals(argv), nil, readContext{shell: shellDialects["bash"]})
 		n.text = text
 	}
-	r.line.nodes = []*node{n}
+	r.line.nodes, r.line.programStarts = []*node{n}, dirs.ProgramStarts
 	r.line.finish(text)
 	return s.decideLine(r.line, e, dirs)
 }
@@ -190,17 +191,30 @@ func (s *Set) decideOwnWords(l *line, n *node, e Escalation) Match {
 	if known {
 		key = n.words[0].key()
 	}
-	return s.decide(e, func(l *layer) iter.Seq[int] {
+	var asking []*rule
+	m := s.decide(e, func(l *layer) iter.Seq[int] {
 		return l.shell.forName(key, known)
 	}, func(r *rule) certainty {
-		if r.decision == Allow {
-			if r.allows(l, n) {
-				return certainMatch
-			}
+		switch {
+		case r.decision == Allow && r.allows(l, n):
+			return certainMatch
+		case r.decision == Allow:
 			return noMatch
+		case !l.programStarts:
+			return r.restricts(n)
 		}
-		return r.restricts(n)
+		c := r.restrictsStarting(n)
+		if r.decision == Ask && c != noMatch {
+			asking = append(asking, r)
+		}
+		return c
 	})
+	for _, r := range asking {
+		if slices.Contains(m.Asking, r.source) {
+			m.addAsked([]AskedCommand{{Words: r.askedWords(n), Rule: r.source}})
+		}
+	}
+	return m
 }
 
 // restricts reports how surely a deny or ask rule matches a command.
