@@ -1,0 +1,235 @@
+//go:build !portable && (amd64 || arm64)
+
+package supervise
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// inCall is a trial of a line in a call.
+func inCall(line string) trial {
+	return trial{script: `bash -c "$LINE"; :`, calls: []Call{call(line)}, env: []string{"LINE=" + line}}
+}
+
+// A signal during a decision neither ends the call nor reports it again.
+func TestSignalsWhileWaiting(t *testing.T) {
+	t.Parallel()
+	for _, allow := range []bool{true, false} {
+		one := inCall(`trap "echo got" WINCH CHLD; exec /bin/echo started`)
+		one.decide = func(_ context.Context, start Start) bool {
+			for range 20 {
+				for _, signal := range []syscall.Signal{unix.SIGWINCH, unix.SIGCHLD} { // ignored after the start of a program
+					if err := syscall.Kill(start.PID, signal); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return allow
+		}
+		r := one.run(t)
+		if len(r.starts) != 1 || strings.Contains(r.out, "started") != allow || strings.Contains(r.out, "Interrupted") {
+			t.Errorf("%v: %q, decided %v", allow, r.out, r.starts)
+		}
+	}
+}
+
+// If a process ends while it waits, its decision ends too.
+func TestProcessEndsWhileWaiting(t *testing.T) {
+	t.Parallel()
+	one := inCall(`/bin/echo a; /bin/echo b`)
+	one.decide = func(ctx context.Context, start Start) bool {
+		if start.Programs[0].Args[1] == "a" {
+			if err := syscall.Kill(start.PID, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+			<-ctx.Done()
+		}
+		return true
+	}
+	if r := one.run(t); !strings.Contains(r.out, "Killed") || !strings.HasSuffix(r.out, "b\n") || len(r.starts) != 2 {
+		t.Errorf("%q, decided %v", r.out, r.starts)
+	}
+}
+
+// While a decision waits, other programs are decided.
+func TestOthersStartWhileWaiting(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{})
+	one := inCall(`/bin/echo a & /bin/echo b; wait`)
+	one.decide = func(_ context.Context, start Start) bool {
+		if start.Programs[0].Args[1] == "a" {
+			<-began
+		} else {
+			close(began)
+		}
+		return true
+	}
+	if r := one.run(t); len(strings.Fields(r.out)) != 2 {
+		t.Errorf("%q, decided %v", r.out, r.starts)
+	}
+}
+
+// If too many decisions wait, further programs do not start. The programs that wait do.
+func TestWaitingIsBounded(t *testing.T) {
+	t.Parallel()
+	one := inCall(fmt.Sprintf("for i in {1..%d}; do /bin/echo $i & done; while /bin/echo more; do :; done; echo > full; wait", maxWaiting))
+	one.dir = t.TempDir()
+	pipe := filepath.Join(one.dir, "full")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	full := make(chan struct{})
+	go func() {
+		defer close(full)
+		if _, err := os.ReadFile(pipe); err != nil {
+			t.Error(err)
+		}
+	}()
+	one.decide = func(_ context.Context, start Start) bool {
+		if start.Programs[0].Args[1] != "more" {
+			<-full
+		}
+		return true
+	}
+	r := one.run(t)
+	for i := range maxWaiting {
+		if !strings.Contains("\n"+r.out, fmt.Sprintf("\n%d\n", i+1)) {
+			t.Errorf("program %d did not start", i+1)
+		}
+	}
+	if strings.Count(r.out, "not permitted") != 1 {
+		t.Error(r.out)
+	}
+}
+
+// Without its supervisor, a program that waits does not start, and no other one does.
+func TestSupervisorIsKilled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(testProgram(t), helperWord, "supervise", `bash -c "$LINE"; /bin/echo later; echo $?`)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "waits" {
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	var rest []string
+	for lines.Scan() {
+		rest = append(rest, lines.Text())
+	}
+	_ = cmd.Wait() // it was killed
+	if _, err := os.Stat(filepath.Join(dir, "marker")); err == nil || len(rest) != 4 || !strings.Contains(rest[0], "Function not implemented") || rest[1] != "126" || !strings.Contains(rest[2], "/bin/echo: Function not implemented") || rest[3] != "126" {
+		t.Errorf("it wrote %q", rest)
+	}
+}
+
+// The kernel has one supervisor for a process. A second one says so, and goes on without if it may.
+func TestSupervisorInASupervisor(t *testing.T) {
+	t.Parallel()
+	for _, required := range []string{"", " required"} {
+		one := trial{script: testProgram(t) + " " + helperWord + ` supervise "/bin/echo started"` + required + "; :"}
+		r := one.run(t)
+		if strings.Contains(r.out, "started") != (required == "") || !strings.Contains(r.out, "supervises this one already") {
+			t.Errorf("required: %q: %q", required, r.out)
+		}
+	}
+}
+
+// A Codex that can't be started is an error.
+func TestStartFails(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]error{"/missing": unix.ENOENT, "/etc/passwd": unix.EACCES, "/tmp": unix.EACCES} {
+		cmd := exec.Command(file)
+		if err := New(Options{Required: true}).Start(cmd, (*exec.Cmd).Start); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", file, err, want)
+		}
+		_ = cmd.Wait()
+	}
+}
+
+// Codex may be started by scripts that change its arguments. Its own programs are not decided, the
+// programs of calls are, and orphans count as of no known call.
+func TestCodexBehindScripts(t *testing.T) {
+	t.Parallel()
+	const line = "/bin/echo call"
+	codex := `bash -c '/bin/echo hook' x 'hook --socket'; touch own; (exec -a codex-linux-sandbox bash -c "bash -c \"$LINE\"; :"); :`
+	for _, script := range []string{codex, `bash -c "$CODEX"; :`, `exec bash -c "$CODEX" --other`, `env A=b bash -c "exec bash -c \"\$CODEX\""; :`} {
+		one := trial{script: script, calls: []Call{call(line + "; :")}, env: []string{"LINE=" + line + "; :", "CODEX=" + codex}}
+		r := one.run(t)
+		var decided []string
+		for _, start := range r.starts {
+			decided = append(decided, fmt.Sprint(start, " ", len(start.Calls)))
+		}
+		if !slices.Equal(decided, []string{"/bin/echo call 1"}) || r.out != "hook\ncall\n" {
+			t.Errorf("%s: %q, decided %q", script, r.out, decided)
+		}
+	}
+}
+
+// In a sandbox of no known call, only the programs of the sandbox are not decided.
+func TestSandboxOfNoCall(t *testing.T) {
+	t.Parallel()
+	r := trial{script: `(exec -a codex-linux-sandbox bash -c 'ln -s /usr/bin/touch bwrap; exec -a bwrap bash -c "./bwrap a; bash -c \"exec ./bwrap b\"; ./bwrap --codex-run-as-x d"; :'); ls`}.run(t)
+	if !strings.HasSuffix(r.out, "\nbwrap\n") {
+		t.Errorf("%q, decided %v", r.out, r.starts)
+	}
+}
+
+// Processes end, and nothing is left of a supervisor.
+func TestNothingIsLeft(t *testing.T) {
+	count := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	var before int
+	for i := range 20 {
+		var out bytes.Buffer
+		if r := inCall("/bin/echo a; (sleep 0.01 &)").run(t); r.out != "a\n" {
+			t.Fatal(r.out)
+		}
+		out.Reset()
+		if i == 0 {
+			before = count()
+		}
+	}
+	if after := count(); after > before+2 {
+		t.Errorf("%d descriptors, before %d", after, before)
+	}
+}
+
+// A line of no known call is decided if Codex has started it as a command. Hooks of the user are not.
+func TestLinesOfNoCall(t *testing.T) {
+	t.Parallel()
+	for variable, want := range map[string]bool{"CODEX_TOOL_CALL_ID=x": true, "CODEX_THREAD_ID=x": true, "CODEX_CI=1": true, "OTHER=1": false} {
+		dir := t.TempDir()
+		r := trial{script: "export " + variable + `; (bash -c "touch marker; :"); :`, dir: dir}.run(t)
+		if _, err := os.Stat(filepath.Join(dir, "marker")); err == nil == want || len(r.starts) > 0 != want {
+			t.Errorf("%s: %v, %q, decided %v", variable, err, r.out, r.starts)
+		}
+	}
+}
