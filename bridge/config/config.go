@@ -305,6 +305,7 @@ type Policy struct {
 	UnknownMethods string            `toml:"unknown_methods"` // "deny" | "allow"
 	Gate           bool              `toml:"gate"`
 	Escalation     string            `toml:"escalation"` // "deny" | "ask"
+	ExecRules      string            `toml:"exec_rules"` // "auto" | "on" | "off": rules for commands decide where a program starts
 	ProtectedPaths []string          `toml:"protected_paths"`
 	ProjectTrust   string            `toml:"project_trust"` // "never" | "user" | "codex"
 	Methods        map[string]string `toml:"methods"`       // method → "allow" | "deny" | "ask"

@@ -29,6 +29,7 @@ func Default() *Config {
 			UnknownMethods: "deny",
 			Gate:           true,
 			Escalation:     "deny",
+			ExecRules:      "auto",
 			ProtectedPaths: []string{".git", ".codex", ".agents"},
 			ProjectTrust:   "user",
 		},

@@ -93,6 +93,7 @@ var specs = map[string]spec{
 	"policy.unknown_methods":   {doc: "Methods that the bridge does not know.", enum: []string{"deny", "allow"}},
 	"policy.gate":              {doc: "The bridge asks in Codex's place under untrusted, so that accepted commands stay in the sandbox."},
 	"policy.escalation":        {doc: "Actions that would leave the sandbox: ask the person, or refuse.", enum: []string{"deny", "ask"}},
+	"policy.exec_rules":        {doc: "Where rules for commands decide, on Linux: auto: where a program starts, if the system can and no command may leave the sandbox; on: there, or no Codex starts; off: on lines alone.", enum: []string{"auto", "on", "off"}},
 	"policy.protected_paths":   {doc: "Paths in each workspace and writable root whose change counts as leaving the sandbox. No patterns."},
 	"policy.protected_paths[]": {resolve: pathResolver.protected},
 	"policy.project_trust":     {doc: "When a repository's own .codex configuration counts: as Codex decides, in projects that you trust, or never.", enum: []string{"never", "user", "codex"}},

@@ -66,6 +66,7 @@ var tighten = map[string]order{
 	"policy.unknown_methods":  ranked("allow", "deny"),
 	"policy.gate":             only(true),
 	"policy.escalation":       ranked("ask", "deny"),
+	"policy.exec_rules":       ranked("off", "auto", "on"),
 	"policy.protected_paths":  union,
 	"policy.project_trust":    ranked("codex", "user", "never"),
 	"policy.methods.*":        ranked("allow", "ask", "deny"),
