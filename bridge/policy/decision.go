@@ -54,11 +54,17 @@ type Decision struct {
 	// Ask reports that a person must decide about a tool call that passes the rules. AskReason is
 	// the reason for that person, or "". LeavesSandbox reports that the call would leave the
 	// sandbox.
-	Ask           bool
-	AskReason     string
+	Ask       bool
+	AskReason string
+	// Consent names the rules that ask about the start of a program, also if the person has accepted it on the line;
+	// "" if there are none, or if others than that person must approve it.
+	Consent       string
 	LeavesSandbox bool
 	// AllowedByRule reports that a rule allows the tool call.
 	AllowedByRule bool
+	// Asked are the commands of a tool call's line about which rules ask, under State.ProgramStarts. If the
+	// call runs, a person was asked about them: they are State.Accepted for the programs of the call.
+	Asked []rules.AskedCommand
 	// Unasked is why that person must not be asked, so that only a remembered answer lets the call run;
 	// "" if they may be.
 	Unasked string

@@ -15,7 +15,16 @@ type ToolAnswer struct {
 	Rule     string      `json:"rule,omitempty"`   // the configuration key that decided; absent: none
 	Origin   string      `json:"origin,omitempty"` // "user FILE:LINE"
 	Hint     string      `json:"hint,omitempty"`   // how to change a denial
+	// Place is where rules for commands decide: BeforeLine if one has decided, AtProgramStart if they decide
+	// about each program of the line later; "" if neither is so.
+	Place string `json:"place,omitempty"`
 }
+
+// The places of ToolAnswer.
+const (
+	BeforeLine     = "before the line"
+	AtProgramStart = "where the program starts"
+)
 
 // ExplainTool returns what DecideTool decides about a call, and the rule that decides.
 func (p *Policy) ExplainTool(t ToolCall, st State) ToolAnswer {
@@ -29,6 +38,12 @@ func (p *Policy) explainTool(t ToolCall, st State) (ToolAnswer, Decision) {
 		return a, Decision{}
 	}
 	d, m := p.decideTool(t, st)
+	switch {
+	case m.Rule != nil && m.Rule.Command != "":
+		a.Place = BeforeLine
+	case t.Name == "Bash" && st.ProgramStarts && p.HasProgramRules():
+		a.Place = AtProgramStart
+	}
 	if r := d.Refusal(); r != nil {
 		a.Decision, a.Reason, a.Rule, a.Origin, a.Hint = "deny", r.Reason, r.Rule, r.Origin, r.Hint
 		return a, d

@@ -43,8 +43,11 @@ type Facts struct {
 	Revoked    bool             `json:"revoked,omitempty"`
 	Internal   bool             `json:"internal,omitempty"`
 	CallKnown  bool             `json:"callKnown,omitempty"`
-	Files      []string         `json:"files,omitempty"`
-	Thread     *ThreadFacts     `json:"thread,omitempty"`
+	// ProgramStarts is State.ProgramStarts.
+	ProgramStarts bool `json:"programStarts,omitempty"`
+
+	Files  []string     `json:"files,omitempty"`
+	Thread *ThreadFacts `json:"thread,omitempty"`
 
 	Home      string   `json:"home,omitempty"`
 	CodexHome string   `json:"codexHome,omitempty"`
@@ -209,7 +212,7 @@ func (p *Policy) factsOf(f Facts, st State) Facts {
 	}
 	f.Settings = p.settings()
 	f.Escalation, f.Requested, f.Revoked, f.Internal, f.CallKnown = st.Escalation, st.EscalationRequested, st.ThreadRevoked, st.CodexInternal, st.CallKnown
-	f.Files, f.Home, f.CodexHome = st.Files, st.Home, st.CodexHome
+	f.Files, f.Home, f.CodexHome, f.ProgramStarts = st.Files, st.Home, st.CodexHome, st.ProgramStarts
 	for _, t := range st.Temps {
 		f.Temps = append(f.Temps, t.Path)
 	}

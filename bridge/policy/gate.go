@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
@@ -129,7 +128,7 @@ func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason
 	}
 	switch {
 	case m.Decision == rules.Ask:
-		return Decision{Ask: true, AskReason: strings.TrimSuffix(ruleReason(m), ".") + " (" + ruleRule + ", " + m.Rule.Origin.String() + ")"}
+		return Decision{Ask: true, AskReason: ruleQuestion(m)}
 	case asked:
 		return Decision{Ask: true, AskReason: "the policy asks before each command and patch (" + ruleApproval + ", " + p.originOrDefault(ruleApproval) + ")"}
 	}

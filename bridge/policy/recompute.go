@@ -86,7 +86,7 @@ func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
 	}
 	r = &Replay{method: method, settings: f.Settings, paths: &replayedPaths{answers: f.Paths}}
 	r.state = State{
-		Escalation: f.Escalation, EscalationRequested: f.Requested, ThreadRevoked: f.Revoked, CodexInternal: f.Internal, CallKnown: f.CallKnown,
+		Escalation: f.Escalation, EscalationRequested: f.Requested, ThreadRevoked: f.Revoked, CodexInternal: f.Internal, CallKnown: f.CallKnown, ProgramStarts: f.ProgramStarts,
 		Files: f.Files, Home: f.Home, CodexHome: f.CodexHome, Sensitive: f.Sensitive, Programs: f.Programs, Links: f.Links, Paths: r.paths, lines: new(rules.LineCache),
 	}
 	for _, path := range f.Temps {

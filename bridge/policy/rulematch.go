@@ -110,7 +110,7 @@ func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs,
 
 // ruleDirs returns the folders that rules may name.
 func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
-	d := rules.Dirs{Home: st.Home, Readings: st.readings, Lines: st.lines}
+	d := rules.Dirs{Home: st.Home, Readings: st.readings, Lines: st.lines, ProgramStarts: st.ProgramStarts}
 	if st.Thread != nil {
 		d.Workspace = st.Thread.Workspace
 	}
@@ -143,6 +143,11 @@ func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 // ruleReason returns the reason of the rule that decided, which is never empty.
 func ruleReason(m rules.Match) string {
 	return cmp.Or(m.Rule.Why(), "a rule says "+m.Decision.String())
+}
+
+// ruleQuestion returns the reason for a question by the rule that decided.
+func ruleQuestion(m rules.Match) string {
+	return strings.TrimSuffix(ruleReason(m), ".") + " (" + ruleRule + ", " + m.Rule.Origin.String() + ")"
 }
 
 // DeclineResult returns the result that declines a request of Codex; nil if only an error can. The

@@ -34,10 +34,11 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 			return ruleAcceptance(m, yes)
 		}
 	}
+	d := p.quoteReason(method, params)
 	if at.leaves() {
-		return p.markReason(params, at)
+		d = p.markReason(params, at)
 	}
-	return p.quoteReason(method, params)
+	return d
 }
 
 // refuseEscalation refuses an action that would leave the sandbox. Measured with Codex 0.169: after

@@ -87,7 +87,7 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 			m = p.withoutConsent(t, m)
 			d = p.decideAsk(t, st, m, line)
 			d.Unasked = p.unaskedReason(d, st.Thread)
-			d.Verdict, d.AnswerTerms, d.AllowedByRule = Pass, answerTerms(m, st), m.Decision == rules.Allow
+			d.Verdict, d.AnswerTerms, d.AllowedByRule, d.Asked = Pass, answerTerms(m, st), m.Decision == rules.Allow, m.Asked
 			if d = p.RefuseQuestion(d, t); d.Err != nil {
 				return d, m
 			}
@@ -167,7 +167,7 @@ func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
 
 // matchToolAt returns the rule for a call inside or outside the sandbox.
 func (p *Policy) matchToolAt(t ToolCall, st State, escalation rules.Escalation) rules.Match {
-	dirs := rules.Dirs{Home: st.Home, Readings: st.readings, Lines: st.lines}
+	dirs := rules.Dirs{Home: st.Home, Readings: st.readings, Lines: st.lines, ProgramStarts: st.ProgramStarts}
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
 	}

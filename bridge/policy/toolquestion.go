@@ -49,9 +49,14 @@ func (p *Policy) RefuseQuestion(d Decision, t ToolCall) Decision {
 	if !d.Ask || d.Verdict != Pass || method == "" {
 		return d
 	}
+	return p.refuseDenied("hook/preToolUse", method, d)
+}
+
+// refuseDenied refuses what needs a question of a method that policy.methods denies. d is the decision to ask.
+func (p *Policy) refuseDenied(what, method string, d Decision) Decision {
 	key := config.Key("policy", "methods", method)
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: "hook/preToolUse", Rule: key, Origin: p.originOrDefault(key),
+		Method: what, Rule: key, Origin: p.originOrDefault(key),
 		Reason: "it needs a question, and the configuration denies that: " + d.AskReason,
 		Hint:   "run it yourself, or remove the line",
 	})}

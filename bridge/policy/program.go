@@ -1,0 +1,132 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
+)
+
+// programMethod stands in refusals and logs for the start of a program.
+const programMethod = "program/start"
+
+// HasProgramRules reports whether a deny or ask rule for commands counts where a program starts.
+func (p *Policy) HasProgramRules() bool { return p.rules != nil && p.rules.HasProgramRules() }
+
+// DecideProgram applies the rules to the start of a program by a tool call. programs are the program, and for
+// a script also its interpreters: the strictest decision counts. unreadable says why they are not known; "" if
+// they are. The verdict is Deny, or Pass with or without Decision.Ask.
+//
+// State.Thread is the thread of the call, and nil if it is unknown; State.Escalation says whether the program
+// runs outside the sandbox, and State.Accepted are the commands of the call about which a person was asked. A
+// program that a rule wants to ask about is denied if no person can be asked.
+//
+// Only the rules for commands count here. DecideTool has decided the rest for the whole call.
+func (p *Policy) DecideProgram(programs []rules.Program, unreadable string, st State) Decision {
+	d := Decision{Verdict: Pass}
+	if p.rules == nil {
+		return d
+	}
+	if unreadable != "" {
+		unknown := rules.Program{Unreadable: unreadable}
+		if len(programs) > 0 {
+			unknown.Path = programs[0].Path // for people
+		}
+		programs = append(slices.Clip(programs), unknown)
+	}
+	reach, set := p.programEscalation(st), p.rulesAt(st)
+	var m, accepted rules.Match
+	for _, prog := range programs {
+		one := set.Program(prog, reach, p.programDirs(prog, st))
+		d.Exceptions = AddExceptions(d.Exceptions, one.Exceptions)
+		if one.Decision != rules.Ask || !st.hasAccepted(prog, one.Asking) {
+			m = rules.Strictest(m, one)
+		} else {
+			accepted = rules.Strictest(accepted, one)
+		}
+	}
+	switch {
+	case m.Decision == rules.Deny:
+		return p.ruleRefusal(programMethod, m)
+	case m.Decision != rules.Ask:
+		d.Consent = consentOf(accepted)
+		return d
+	case !p.asksAboutPrograms(st.Thread):
+		m.Why = strings.TrimPrefix(m.Why+"; the rule wants a question, and this thread has none about a program; use policy.gate and another approvalPolicy than never", "; ")
+		return p.ruleRefusal(programMethod, m)
+	}
+	d.Ask, d.AskReason, d.LeavesSandbox, d.AnswerTerms = true, ruleQuestion(m), reach == rules.Escalated, answerTerms(m, st)
+	d.Consent = consentOf(m)
+	if len(m.Approvers) > 0 {
+		d.Approvers, d.ApproversRule = m.Approvers, m.Rule
+	}
+	if d.Unasked = p.unaskedReason(d, st.Thread); p.DeniesMethod(commandApproval) {
+		return p.refuseDenied(programMethod, commandApproval, d)
+	}
+	return d
+}
+
+// RefuseUnaskedProgram refuses a program that rules ask about when no person can be asked. why says why not.
+func RefuseUnaskedProgram(why string) Decision {
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
+		Method: programMethod, Rule: ruleRule, Reason: "a rule asks about it, and no person is asked: " + why, Hint: "run it yourself, or before the turn ends",
+	})}
+}
+
+// consentOf names the rules that ask; "" if others than the person must approve.
+func consentOf(m rules.Match) string {
+	if len(m.Approvers) > 0 {
+		return ""
+	}
+	names := make([]string, len(m.Asking))
+	for i, one := range m.Asking {
+		names[i] = one.Origin.String() + " " + one.Command
+	}
+	slices.Sort(names)
+	return strings.Join(names, "\n")
+}
+
+// commandApproval is the method by which Codex asks about a command.
+const commandApproval = "item/commandExecution/requestApproval"
+
+// programEscalation returns whether a program runs outside the sandbox.
+func (p *Policy) programEscalation(st State) rules.Escalation {
+	switch {
+	case st.Thread == nil:
+		return rules.EscalationUnknown
+	case st.Thread.Sandbox == fullAccess.String():
+		return rules.Escalated
+	}
+	return st.Escalation
+}
+
+// programDirs returns the folders that rules for a program may name.
+func (p *Policy) programDirs(prog rules.Program, st State) rules.Dirs {
+	dirs := rules.Dirs{Home: st.Home, Cwd: prog.Dir, ProgramFolders: st.PathFolders}
+	if st.Thread != nil {
+		dirs.Workspace = st.Thread.Workspace
+	}
+	if st.Paths != nil {
+		dirs.Follow = st.follow
+	}
+	return dirs
+}
+
+// asksAboutPrograms reports whether the bridge can ask a person about a program of the thread. Codex
+// asks about lines only.
+func (p *Policy) asksAboutPrograms(thread *Thread) bool {
+	if thread == nil || slices.Contains([]string{`"never"`, `"untrusted"`}, string(thread.Approval)) {
+		return false
+	}
+	return p.gate && thread.questions().rules
+}
+
+// hasAccepted reports whether a person was asked about the line's command that starts the program, by
+// each of the rules.
+func (st State) hasAccepted(prog rules.Program, asking []*config.Rule) bool {
+	return len(asking) > 0 && !slices.ContainsFunc(asking, func(r *config.Rule) bool {
+		return !slices.ContainsFunc(st.Accepted, func(a rules.AskedCommand) bool { return a.Covers(prog, r) })
+	})
+}

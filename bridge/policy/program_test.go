@@ -1,0 +1,182 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
+)
+
+// programPolicy has a rule of each kind for programs.
+func programPolicy() config.Policy {
+	cfg := contract()
+	cfg.Gate, cfg.Escalation, cfg.Approval = true, "ask", []string{"untrusted", "on-request", "never"}
+	cfg.Rules = []config.Rule{
+		{Command: "git status", Decision: "allow", Ticket: "OPS-7"},
+		{Command: "git push **", Decision: "deny", Reason: "The pipeline pushes."},
+		{Command: "git **", Decision: "ask", Reason: "Look at git."},
+		{Command: "deploy **", Decision: "ask", Approvers: "release"},
+		{Command: "old **", Decision: "ask", Until: "2026-01-01"},
+		{Command: "old **", Decision: "deny"},
+		{Command: "**", Decision: "deny"},
+	}
+	return cfg
+}
+
+func gitProgram(words ...string) rules.Program {
+	return rules.Program{Path: "/usr/bin/git", Args: append([]string{"git"}, words...), Dir: "/code/proj"}
+}
+
+func programState(approval, sandbox string) policy.State {
+	st := state()
+	st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: sandbox, Approval: json.RawMessage(approval)}
+	st.Escalation, st.PathFolders = rules.Sandboxed, []string{"/usr/bin"}
+	st.Now = func() time.Time { return time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC) }
+	return st
+}
+
+func TestDecideProgram(t *testing.T) {
+	const onRequest, write = `"on-request"`, "workspace-write"
+	deploy, old := rules.Program{Path: "/opt/deploy", Args: []string{"deploy", "x"}}, rules.Program{Path: "/opt/old", Args: []string{"old"}}
+	denied := programPolicy()
+	denied.Methods = map[string]string{"item/commandExecution/requestApproval": "deny"}
+	ungated := programPolicy()
+	ungated.Gate = false
+	for _, test := range []struct {
+		name    string
+		cfg     config.Policy
+		st      policy.State
+		program rules.Program
+		verdict policy.Verdict
+		ask     bool
+		reason  string // a part of the question or of the refusal
+	}{
+		{"no rule", programPolicy(), programState(onRequest, write), rules.Program{Path: "/usr/bin/ls", Args: []string{"ls"}}, policy.Pass, false, ""},
+		{"an exception", programPolicy(), programState(onRequest, write), gitProgram("status"), policy.Pass, false, ""},
+		{"outside the sandbox it does not count", programPolicy(), programState(onRequest, "danger-full-access"), gitProgram("status"), policy.Pass, true, "Look at git (policy.rule, "},
+		{"denied", programPolicy(), programState(onRequest, write), gitProgram("push", "x"), policy.Deny, false, "program/start: The pipeline pushes: git push x (policy.rule, "},
+		{"asked", programPolicy(), programState(onRequest, write), gitProgram("log"), policy.Pass, true, "Look at git (policy.rule, "},
+		{"no questions", programPolicy(), programState(`"never"`, write), gitProgram("log"), policy.Deny, false, "this thread has none"},
+		{"questions of Codex only", programPolicy(), programState(`"untrusted"`, write), gitProgram("log"), policy.Deny, false, "this thread has none"},
+		{"no gate", ungated, programState(onRequest, write), gitProgram("log"), policy.Deny, false, "this thread has none"},
+		{"the question is denied", denied, programState(onRequest, write), gitProgram("log"), policy.Deny, false, "the configuration denies that: Look at git"},
+		{"approvers", programPolicy(), programState(onRequest, write), deploy, policy.Pass, true, "(approvers release)"},
+		{"an expired rule hides nothing", programPolicy(), programState(onRequest, write), old, policy.Deny, false, "a rule says deny"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := compile(t, test.cfg).DecideProgram([]rules.Program{test.program}, "", test.st)
+			reason := d.AskReason
+			if d.Err != nil {
+				reason = d.Err.Message
+				if r := d.Refusal(); r.Method != "program/start" || r.Rule == "" || r.Hint == "" || d.Answer != nil {
+					t.Errorf("%+v", r)
+				}
+			}
+			if d.Verdict != test.verdict || d.Ask != test.ask || !strings.Contains(reason, test.reason) {
+				t.Errorf("%s, asks %v: %s", d.Verdict, d.Ask, reason)
+			}
+			if test.name == "an exception" != (len(d.Exceptions) == 1) {
+				t.Errorf("exceptions %+v", d.Exceptions)
+			}
+			if test.name == "approvers" != (len(d.Approvers) == 1 && d.ApproversRule.Approvers == "release") {
+				t.Errorf("approvers %+v", d.Approvers)
+			}
+			if d.LeavesSandbox != (d.Ask && test.st.Thread.Sandbox != write) {
+				t.Errorf("leaves the sandbox: %v", d.LeavesSandbox)
+			}
+		})
+	}
+}
+
+func TestProgramOfAnUnknownThread(t *testing.T) {
+	p, st := compile(t, programPolicy()), programState(`"on-request"`, "workspace-write")
+	st.Thread = nil
+	for words, want := range map[string]policy.Verdict{"status": policy.Deny, "push": policy.Deny, "log": policy.Deny} {
+		if d := p.DecideProgram([]rules.Program{gitProgram(words)}, "", st); d.Verdict != want {
+			t.Errorf("git %s: %+v", words, d)
+		}
+	}
+	if d := p.DecideProgram([]rules.Program{{Path: "/usr/bin/ls"}}, "", st); d.Verdict != policy.Pass {
+		t.Errorf("ls: %+v", d)
+	}
+}
+
+// A person is not asked again about the program of a command that they were asked about.
+func TestProgramOfAnAcceptedCommand(t *testing.T) {
+	cfg, st := programPolicy(), programState(`"on-request"`, "workspace-write")
+	st.ProgramStarts = true
+	p := compile(t, cfg)
+	d := p.DecideTool(policy.ToolCall{ID: "c", Name: "Bash", Input: value(t, `{"command":"git log \"$x\"; git diff; deploy x"}`), Cwd: "/code/proj", Shell: "bash"}, st)
+	if !d.Ask || len(d.Asked) != 3 {
+		t.Fatalf("%+v", d)
+	}
+	asks := func(prog rules.Program) bool { return p.DecideProgram([]rules.Program{prog}, "", st).Ask }
+	deploy := rules.Program{Path: "/opt/deploy", Args: []string{"deploy", "x"}}
+	if !asks(gitProgram("diff")) || !asks(deploy) {
+		t.Error("it does not ask without an answer")
+	}
+	st.Accepted = d.Asked
+	if asks(gitProgram("diff")) || asks(gitProgram("log", "a b")) || asks(deploy) {
+		t.Error("it asks again")
+	}
+	for _, prog := range []rules.Program{gitProgram("log"), gitProgram("log", "a", "b"), gitProgram("diff", "x"), gitProgram("show"), {Path: "/opt/deploy", Args: []string{"deploy", "y"}}} {
+		if !asks(prog) {
+			t.Errorf("%+v is not asked about", prog)
+		}
+	}
+	if d := p.DecideProgram([]rules.Program{gitProgram("push")}, "", st); d.Verdict != policy.Deny {
+		t.Errorf("%+v", d)
+	}
+	changed := slices.Clone(cfg.Rules)
+	changed[2].Reason = "Look again."
+	cfg.Rules = changed
+	if !compile(t, cfg).DecideProgram([]rules.Program{gitProgram("diff")}, "", st).Ask {
+		t.Error("an answer to another rule counts")
+	}
+}
+
+func TestHasProgramRules(t *testing.T) {
+	for _, test := range []struct {
+		rule config.Rule
+		want bool
+	}{
+		{config.Rule{Command: "git **", Decision: "deny"}, true}, {config.Rule{Command: "kill **", Decision: "ask"}, true},
+		{config.Rule{Command: "git **", Decision: "allow"}, false}, {config.Rule{Command: "**", Decision: "deny"}, false}, {config.Rule{Path: "**", Decision: "deny"}, false},
+	} {
+		cfg := contract()
+		cfg.Rules = []config.Rule{test.rule}
+		if got := compile(t, cfg).HasProgramRules(); got != test.want {
+			t.Errorf("%+v: %v", test.rule, got)
+		}
+	}
+	if compile(t, contract()).HasProgramRules() {
+		t.Error("a policy without rules has one")
+	}
+}
+
+// The interpreters of a script count, too, and a program that can't be read may be any.
+func TestProgramsOfOneStart(t *testing.T) {
+	p, st := compile(t, programPolicy()), programState(`"on-request"`, "workspace-write")
+	script := rules.Program{Path: "/code/proj/x", Args: []string{"x"}, Dir: "/code/proj"}
+	interpreter := func(words ...string) rules.Program { return gitProgram(append(words, "/code/proj/x")...) }
+	if d := p.DecideProgram([]rules.Program{script, interpreter("push")}, "", st); d.Verdict != policy.Deny {
+		t.Errorf("%+v", d)
+	}
+	deploy := rules.Program{Path: "/opt/deploy", Args: []string{"deploy"}}
+	d := p.DecideProgram([]rules.Program{deploy, interpreter("log"), gitProgram("status")}, "", st)
+	if !d.Ask || len(d.Approvers) != 1 || d.ApproversRule == nil || d.ApproversRule.Approvers != "release" || len(d.AnswerTerms.AskedBy) != 2 || len(d.Exceptions) != 1 {
+		t.Errorf("%+v", d)
+	}
+	st.Accepted = []rules.AskedCommand{{Words: []rules.Word{{Text: "deploy", Known: true}}, Rule: d.ApproversRule}}
+	if d = p.DecideProgram([]rules.Program{deploy, interpreter("log")}, "", st); !d.Ask || d.Approvers != nil {
+		t.Errorf("%+v", d)
+	}
+	if d = p.DecideProgram([]rules.Program{script}, "it has too many words", st); d.Verdict != policy.Deny || !strings.Contains(d.Err.Message, "/code/proj/x (it has too many words, so a rule") {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,16 @@
+package policy
+
+import "codex-bridge.example/bridge/config"
+
+// SupervisesPrograms reports whether Codex is to be started so that the rules for commands decide each program
+// start. By default it is if that costs nothing: no command may leave the sandbox, in which programs that change
+// the user do not work anyway.
+func (p *Policy) SupervisesPrograms() bool {
+	switch p.section.ExecRules {
+	case "on":
+		return p.mode != config.Off
+	case "off":
+		return false
+	}
+	return p.mode == config.Enforce && !p.asksEscalation && p.HasProgramRules()
+}
