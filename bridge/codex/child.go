@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/supervise"
 )
 
 // Child is a running Codex: in its own process group, with pipes to stdin and stdout, and the
@@ -25,6 +26,28 @@ type Command struct {
 	Path string
 	Args []string
 	Env  []string
+	// Supervisor decides the program starts of a Codex that serves clients; nil: none is decided.
+	Supervisor *supervise.Supervisor
+}
+
+// start starts a command that has been prepared.
+func (c Command) start(cmd *exec.Cmd) error {
+	if c.Supervisor == nil {
+		return child.Start(cmd)
+	}
+	err := c.Supervisor.Start(cmd, child.Start)
+	if err != nil && cmd.Process != nil {
+		_ = child.Wait(cmd) // it has ended, since it is not Codex yet
+	}
+	return err
+}
+
+// runError returns the error for a Codex that can't be started.
+func (c Command) runError(err error) error {
+	if unsupported := (*supervise.UnsupportedError)(nil); errors.As(err, &unsupported) {
+		return unsupported
+	}
+	return &FindError{c.Path + " can't be run: " + err.Error(), installHint}
 }
 
 // Start starts Codex. On Linux the calling goroutine must stay locked to its thread until Codex
@@ -53,14 +76,14 @@ func start(c Command, stderr *os.File) (*Child, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = inR, outW, stderr, env
 	started := &Child{stdin: inW, stdout: outR, cmd: cmd, done: make(chan struct{})}
 	started.tree.prepare(cmd)
-	err = child.Start(cmd)
+	err = c.start(cmd)
 	inR.Close()
 	outW.Close()
 	if err != nil {
 		inW.Close()
 		outR.Close()
 		started.tree.ended()
-		return nil, &FindError{c.Path + " can't be run: " + err.Error(), installHint}
+		return nil, c.runError(err)
 	}
 	started.tree.started(cmd)
 	go func() {

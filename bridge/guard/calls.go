@@ -105,6 +105,47 @@ func (s *startedCalls) set(at turnOf, id string, call rollout.Call) {
 	}
 }
 
+// ask records the commands of a started call about which a person is asked.
+func (s *startedCalls) ask(at turnOf, id string, about []rules.AskedCommand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, started := s.turns[at][callKey(id)]; started {
+		one.asked = about
+		s.turns[at][callKey(id)] = one
+	}
+}
+
+// except records the exceptions by which a started call runs. Their use is logged for the call.
+func (s *startedCalls) except(at turnOf, id string, used []rules.Exception) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, started := s.turns[at][callKey(id)]; started {
+		one.exceptions = used
+		s.turns[at][callKey(id)] = one
+	}
+}
+
+// otherExceptions returns the exceptions that are not those of a call.
+func (s *startedCalls) otherExceptions(at turnOf, id string, used []rules.Exception) []rules.Exception {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.turns[at][callKey(id)].exceptions
+	return slices.DeleteFunc(slices.Clone(used), func(e rules.Exception) bool {
+		return slices.ContainsFunc(of, func(one rules.Exception) bool { return one.Rule == e.Rule })
+	})
+}
+
+// accepted returns the commands of a call that runs about which a person was asked.
+func (s *startedCalls) accepted(at turnOf, id string) []rules.AskedCommand {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.turns[at][callKey(id)]
+	if !one.isJudged {
+		return nil
+	}
+	return one.asked
+}
+
 // get returns a started call; false if no hook has reported it.
 func (s *startedCalls) get(at turnOf, id string) (rollout.Call, bool) {
 	s.mu.Lock()
@@ -173,10 +214,13 @@ func (s *startedCalls) judged(at turnOf, id string) (input [sha256.Size]byte, ok
 type startedCall struct {
 	call     rollout.Call
 	approved policy.Approval
-	request  string // rpc.ID.Key of the request that approved counts for; "": none yet
-	refused  bool   // the user has read that it was refused
-	isJudged bool
-	input    [sha256.Size]byte // see inputOf; set if isJudged
+	request  string               // rpc.ID.Key of the request that approved counts for; "": none yet
+	refused  bool                 // the user has read that it was refused
+	asked    []rules.AskedCommand // about which a person is asked before it runs
+	// exceptions are those by which it runs.
+	exceptions []rules.Exception
+	isJudged   bool
+	input      [sha256.Size]byte // see inputOf; set if isJudged
 }
 
 // StartCall must be called once for each tool call that Codex is about to run, before Tool. It

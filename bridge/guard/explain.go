@@ -24,6 +24,8 @@ type Explanation struct {
 	Assumed bool
 	// Own means that the bridge answers the message itself, to a client that offers capabilities.bridge.
 	Own bool
+	// Starts means that rules for commands also decide where each program of the command starts.
+	Starts bool
 	// Expired has a line for each rule that has expired; the caller of Explain sets it.
 	Expired []string
 	// Invalid has a line for each error of a workspace file that does not load; the caller of Explain sets it.
@@ -48,9 +50,10 @@ func (e Explanation) MarshalJSON() ([]byte, error) {
 		Answers []Outcome   `json:"answers,omitempty"`
 		Assumed bool        `json:"threadAssumed,omitempty"`
 		Own     bool        `json:"answeredByBridge,omitempty"`
+		Starts  bool        `json:"decidedWhereProgramsStart,omitempty"`
 		Expired []string    `json:"expiredRules,omitempty"`
 		Invalid []string    `json:"invalidFiles,omitempty"`
-	}{e.Mode, e.Answers, e.Assumed, e.Own, e.Expired, e.Invalid})
+	}{e.Mode, e.Answers, e.Assumed, e.Own, e.Starts, e.Expired, e.Invalid})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +118,7 @@ func (g *Guard) ExplainCommand(command, cwd, thread string) policy.ToolAnswer {
 	var strict policy.ToolAnswer
 	for i, p := range policies {
 		state := g.machine()
-		state.Workspaces, state.Escalation = g.threads.workspaces(), rules.Sandboxed
+		state.Workspaces, state.Escalation, state.ProgramStarts = g.threads.workspaces(), rules.Sandboxed, g.decidesPrograms()
 		if state.Thread = one; one == nil {
 			state.Thread = p.AssumedThread(cwd)
 			state.Workspaces = append(state.Workspaces[:len(state.Workspaces):len(state.Workspaces)], cwd)
@@ -170,6 +173,9 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 	if s.Question != nil {
 		return Explanation{Mode: p.Mode(), Decision: p.DecideAnswer(*s.Question, m, state)}
 	}
+	if m.Method == programMethod {
+		return Explanation{Mode: p.Mode(), Decision: p.DecideProgram(explainedProgram(m.Params), "", state)}
+	}
 	if s.From == bridge.Codex {
 		return explainServerMessage(p, m, state)
 	}
@@ -178,6 +184,21 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 		return Explanation{Mode: p.Mode(), Decision: d, Own: d.Verdict == policy.Pass}
 	}
 	return Explanation{Mode: p.Mode(), Decision: p.Decide(m, state)}
+}
+
+// explainedProgram returns the program in the params of a message program/start: path, args and cwd.
+func explainedProgram(params rpc.Value) []rules.Program {
+	var p rules.Program
+	p.Path, _ = params.Get("path").Text()
+	p.Dir, _ = params.Get("cwd").Text()
+	for e := range params.Get("args").Elements() {
+		word, _ := e.Text()
+		p.Args = append(p.Args, word)
+	}
+	if p.Path == "" && len(p.Args) > 0 {
+		p.Path = p.Args[0]
+	}
+	return []rules.Program{p}
 }
 
 // explainServerMessage decides a message of Codex, and each result that Codex offers.
@@ -198,6 +219,7 @@ func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) 
 		patch.Set(m.Params, "reason", d.ShownReason)
 		e.Decision.Message = patch.Bytes()
 	}
+	e.Starts = m.Method == "item/commandExecution/requestApproval" && p.SupervisesPrograms() && p.HasProgramRules()
 	for _, answer := range policy.OfferedResults(m.Method, m.Params) {
 		// The offered result is JSON, but may be too deep for the parser.
 		if line, err := rpc.ParseMessage(rpc.EncodeResult(m.ID, answer)); err == nil {

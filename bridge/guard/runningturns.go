@@ -89,7 +89,15 @@ func (g *Guard) threadStatusChanged(_ context.Context, msg *bridge.ServerMessage
 func (g *Guard) ThreadStatusChanged(params rpc.Value) {
 	if id, ended := endedThread(params); ended {
 		g.running.end(id)
-		g.mountPoints.Release(id)
+		g.endTurns(id)
+	}
+}
+
+// endTurns releases what the turns of a thread have, or all of its turns if none is named.
+func (g *Guard) endTurns(thread string, turns ...string) {
+	g.mountPoints.Release(thread, turns...)
+	if g.turnEnded != nil {
+		g.turnEnded(thread, turns...)
 	}
 }
 
@@ -106,9 +114,9 @@ func (g *Guard) endTurn(thread, turn string) {
 	last := g.running.end(thread)
 	switch {
 	case g.subscribers == nil:
-		g.mountPoints.Release(thread)
+		g.endTurns(thread)
 	case last != "" || turn != "":
-		g.mountPoints.Release(thread, last, turn)
+		g.endTurns(thread, last, turn)
 	}
 }
 

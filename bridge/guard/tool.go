@@ -52,6 +52,8 @@ type Ruling struct {
 	AnswerTerms policy.AnswerTerms
 	// Approvers must approve the call besides the user; nil: there are none.
 	Approvers *Approvers
+	// Consent names the rules that ask about a program; see policy.Decision.Consent.
+	Consent string
 	// Exceptions must be passed to RecordExceptions if the call runs.
 	Exceptions []rules.Exception
 }
@@ -94,6 +96,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	var approvers *Approvers
 	var exceptions []rules.Exception
 	allowed := true // by a rule of each policy
+	var asked []rules.AskedCommand
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
 		if agentErr != nil {
 			return policy.Decision{Verdict: policy.Deny, Err: agentErr}
@@ -102,6 +105,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 		terms = terms.With(d.AnswerTerms)
 		approvers = approvers.with(d, state)
 		exceptions = policy.AddExceptions(exceptions, d.Exceptions)
+		asked = append(asked, d.Asked...)
 		allowed = allowed && d.AllowedByRule
 		if d.Verdict == policy.Deny || gitErr == nil || !g.wantsGitCheck(p) {
 			return d
@@ -133,7 +137,9 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 			return Ruling{}
 		}
 		r := Ruling{Facts: facts(), Exceptions: exceptions}
+		g.calls.except(turnOf{thread, turn}, use.ID, exceptions)
 		if asks {
+			g.calls.ask(turnOf{thread, turn}, use.ID, asked)
 			r.Approvers, r.Shell = approvers, strings.TrimSpace(use.Shell+" "+use.Flags)+terminal
 		}
 		if asks && d.Ask {
@@ -241,6 +247,7 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 // callState returns the state for a tool call. call is the payload of the hook.
 func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) policy.State {
 	state := g.currentState(rpc.Value{})
+	state.ProgramStarts = g.decidesPrograms()
 	if state.Thread = g.threadFor(thread, turn); state.Thread == nil {
 		g.awaitOpening(ctx, thread)
 		state.Thread = g.threadFor(thread, turn)

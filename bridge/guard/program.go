@@ -1,0 +1,139 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/bridge/supervise"
+	"codex-bridge.example/rpc"
+)
+
+// programMethod is the method of the decisions on program starts.
+const programMethod = "program/start"
+
+// SetProgramStarts sets the function that reports whether each program start of a tool call is decided by
+// [Guard.Program]. Lines then need to be read no further than they can be. Call it before the conversation starts.
+func (g *Guard) SetProgramStarts(holds func() bool) { g.programStarts = holds }
+
+// SetTurnEnded sets a function that is called when turns of a thread have ended; without turns, all of them. Call it
+// before the conversation starts.
+func (g *Guard) SetTurnEnded(f func(thread string, turns ...string)) { g.turnEnded = f }
+
+// decidesPrograms reports whether each program start of a tool call is decided by Program.
+func (g *Guard) decidesPrograms() bool { return g.programStarts != nil && g.programStarts() }
+
+// Program decides the start of a program by the rules for commands. of is the call that it belongs to, and use what
+// the hook had of that call; the zero Call is that of a program whose call is not known: the strictest policy of all
+// threads counts, also of those that Codex has unloaded, and no person is asked. report, if it is not nil, logs the
+// refusal and tells the user; the program is refused even if that fails. If ctx has ended, no person can be asked.
+func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolCall, start supervise.Start) (r Ruling, report func()) {
+	state := g.currentState(rpc.Value{})
+	if of.Thread != "" {
+		state.Thread = g.threadFor(of.Thread, of.Turn)
+	}
+	policies := g.programPolicies(of.Thread, state.Thread)
+	if policies[0].Mode() == config.Off {
+		return Ruling{}, nil
+	}
+	if state.Thread != nil {
+		call := g.modelCall(of.Thread, of.Turn, of.ID, state.Thread)
+		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
+		state.Accepted = g.calls.accepted(turnOf{of.Thread, of.Turn}, of.ID)
+	}
+	var terms policy.AnswerTerms
+	var approvers *Approvers
+	consent := ""
+	var exceptions []rules.Exception
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
+		d := p.DecideProgram(startedPrograms(start), start.Unreadable, state)
+		terms = terms.With(d.AnswerTerms)
+		approvers = approvers.with(d, state)
+		exceptions = policy.AddExceptions(exceptions, d.Exceptions)
+		consent += d.Consent
+		return d
+	}, strictness)
+	if approvers != nil {
+		consent = ""
+	}
+	exceptions = g.calls.otherExceptions(turnOf{of.Thread, of.Turn}, of.ID, exceptions)
+	d, p = refuseQuestion(policies, p, d, use)
+	asks := d.Verdict == policy.Pass && p.Mode() == config.Enforce && (d.Ask || approvers != nil)
+	if cause := context.Cause(ctx); asks && cause != nil {
+		d, asks = policy.RefuseUnaskedProgram(cause.Error()), false
+	}
+	facts := unknownFacts(of.ID, "it is the start of a program")
+	if asks {
+		return Ruling{
+			Ask: d.Ask, Why: d.AskReason, Leaves: d.LeavesSandbox, Unasked: d.Unasked, Shell: programShell, Facts: facts,
+			AnswerTerms: terms, Approvers: approvers, Exceptions: exceptions, Consent: consent,
+		}, nil
+	}
+	if d.Verdict == policy.Pass {
+		return Ruling{Facts: facts, Exceptions: exceptions, Consent: consent}, nil
+	}
+	if p.Mode() == config.Enforce {
+		r.Refusal = d.Refusal().Sentence()
+	}
+	return r, func() {
+		g.logDecision(p.Mode(), programMethod, d)
+		line, _ := json.Marshal(start.Programs[:min(1, len(start.Programs))]) // texts: it can't fail
+		about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, line: line, facts: facts}
+		_ = g.record(ctx, p.Mode(), about, d) // the program is refused even if this fails
+		if p.Mode() != config.Enforce {
+			return
+		}
+		// Without the id of the call: the user is told of each program, and of the call besides.
+		what := start.String()
+		g.notifyListeners(programMethod, Applied{ThreadID: of.Thread, TurnID: of.Turn, What: what}, d)
+		if of.Thread != "" {
+			g.warnThread(of.Thread, "codex-bridge has refused to start "+display.Excerpt(what)+": "+d.Refusal().Sentence())
+		}
+	}
+}
+
+// programPolicies returns the policies for a program of a thread. If settings is nil, the thread is not known, or Codex
+// has unloaded it while its program goes on: then each policy counts that a thread has had.
+func (g *Guard) programPolicies(thread string, settings *policy.Thread) []*policy.Policy {
+	policies := g.policies(thread)
+	if settings != nil {
+		return policies
+	}
+	var earlier []*policy.Policy
+	for _, p := range g.internalPolicies() {
+		if p.Mode() == config.Enforce && !slices.ContainsFunc(policies, p.Equal) {
+			earlier = append(earlier, p)
+		}
+	}
+	if policies[0].Mode() == config.Enforce {
+		return append(policies, earlier...)
+	}
+	return append(earlier, policies...)
+}
+
+// RecordProgramExceptions logs the exceptions by which a program starts. It returns why it must not start: they can't
+// be logged.
+func (g *Guard) RecordProgramExceptions(ctx context.Context, of supervise.Call, r Ruling) (refusal string) {
+	mode := g.policies(of.Thread)[0].Mode()
+	about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, facts: r.Facts}
+	if err := g.recordExceptions(ctx, mode, about, r.Exceptions); err != nil {
+		return err.Message
+	}
+	return ""
+}
+
+// programShell stands for the shell in questions about a program, which no shell reads.
+const programShell = "none"
+
+// startedPrograms returns the programs of a start for the rules.
+func startedPrograms(start supervise.Start) []rules.Program {
+	all := make([]rules.Program, len(start.Programs))
+	for i, p := range start.Programs {
+		all[i] = rules.Program{Path: p.Path, Resolved: p.File, Args: p.Args, Dir: p.Dir, Follow: start.Follow}
+	}
+	return all
+}

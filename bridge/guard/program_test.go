@@ -1,0 +1,55 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/supervise"
+)
+
+// A program may go on when Codex has unloaded its thread. Then each policy counts that a thread has had.
+func TestProgramOfUnloadedThread(t *testing.T) {
+	cfg := config.Default().Policy
+	cfg.Mode, cfg.Rules = config.Enforce, []config.Rule{{Command: "git push **", Decision: "deny"}}
+	denying, err := policy.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mode, change := range map[string]func(*config.Policy){"enforce": nil, "audit": func(p *config.Policy) { p.Mode = config.Audit }} {
+		w := newAgentWorld(t, change)
+		w.g.threads.recordSent("", []*policy.Policy{denying})
+		for _, thread := range []string{"", "unloaded"} {
+			for verb, refused := range map[string]bool{"push": true, "log": false} {
+				start := supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/git", Args: []string{"git", verb}}}}
+				r, _ := w.g.Program(t.Context(), supervise.Call{Thread: thread}, policy.ToolCall{}, start)
+				if r.Refusal != "" != refused {
+					t.Errorf("%s, thread %q, git %s: the refusal is %q", mode, thread, verb, r.Refusal)
+				}
+			}
+		}
+	}
+}
+
+// A program that rules ask about does not start when no person can be asked any more, and the user is told.
+func TestProgramThatNoPersonIsAskedAbout(t *testing.T) {
+	w := newAgentWorld(t, func(p *config.Policy) {
+		p.Approval, p.Rules = []string{"on-request"}, []config.Rule{{Command: "git push **", Decision: "ask"}}
+	})
+	result := value(t, `{"thread":{"id":"t"},"cwd":"`+w.root+`","model":"gpt-5.5","approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":{"type":"readOnly","networkAccess":false}}`)
+	if err := w.g.threads.registerOpened(w.g.Policy, w.g, openedThread{sent: &policy.SentSettings{}, result: result, world: w.g.world, order: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancelCause(t.Context())
+	of, start := supervise.Call{Thread: "t", Turn: "1", ID: "c"}, supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/git", Args: []string{"git", "push"}}}}
+	if r, report := w.g.Program(ctx, of, policy.ToolCall{}, start); !r.Ask || r.Refusal != "" || report != nil {
+		t.Errorf("control: %+v", r)
+	}
+	end(errors.New("the turn has ended"))
+	if r, report := w.g.Program(ctx, of, policy.ToolCall{}, start); r.Ask || !strings.Contains(r.Refusal, "the turn has ended") || report == nil {
+		t.Errorf("after the turn: %+v, reported: %v", r, report != nil)
+	}
+}
