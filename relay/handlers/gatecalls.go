@@ -57,7 +57,11 @@ func (i *Calls) forget(thread, id string) {
 	}
 }
 
+// accept remembers that a call was accepted. A program of a call is none that Codex asks about.
 func (i *Calls) accept(q *Question) {
+	if q.isAboutProgram() {
+		return
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.accepted.add(q.subject(), acceptedCall{turn: q.call.TurnID, escalated: q.reason.Escalated})

@@ -67,7 +67,7 @@ func (q *Question) fillCommand(command string, lasting approvals.Span) {
 	if !q.reason.Escalated && lasting != approvals.Off {
 		decisions = append(decisions, "acceptForSession")
 	}
-	amendment := !q.reason.Escalated && lasting == approvals.Always
+	amendment := !q.reason.Escalated && lasting == approvals.Always && !q.isAboutProgram()
 	if amendment {
 		decisions = append(decisions, map[string]any{"acceptWithExecpolicyAmendment": map[string]any{"execpolicy_amendment": []string{command}}})
 	}
@@ -78,6 +78,11 @@ func (q *Question) fillCommand(command string, lasting approvals.Span) {
 	})
 	if amendment { // codex-acp answers "cancel" to an offered amendment that is not also proposed
 		q.params["proposedExecpolicyAmendment"] = []string{command}
+	}
+	if q.isAboutProgram() {
+		q.params["approvalId"] = q.id // the call itself runs, and has its own item
+		q.params["reason"] = q.reason.Text
+		return
 	}
 	shell := q.reason.Shell
 	if shell == "" {
@@ -187,6 +192,9 @@ func (q *Question) key(p GatePolicy) (approvals.Key, error) {
 		Cwd: q.call.Cwd, Shell: q.reason.Shell, Sandbox: p.Sandbox(thread, q.call.TurnID), Terms: q.reason.Terms,
 	})
 }
+
+// isAboutProgram reports whether the question is about a program of a call that runs.
+func (q *Question) isAboutProgram() bool { return q.call.Program != "" }
 
 // subject returns a name of the call that Codex's own request about it has too.
 func (q *Question) subject() string {

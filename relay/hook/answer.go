@@ -28,6 +28,8 @@ type Answer struct {
 	Reason   string
 	// Input replaces the tool's input (pre_tool_use, unless denied). nil keeps the input.
 	Input json.RawMessage
+	// Context is added for the model to the result of a tool (post_tool_use).
+	Context string
 	// Declined marks the denial of a call that the user has declined. Codex does not get it.
 	Declined bool
 }
@@ -82,6 +84,10 @@ type (
 		Reason   string          `json:"permissionDecisionReason,omitempty"`
 		Input    json.RawMessage `json:"updatedInput,omitempty"`
 	}
+	postToolUse struct {
+		Event   string `json:"hookEventName"`
+		Context string `json:"additionalContext"`
+	}
 	permissionRequest struct {
 		Event    string   `json:"hookEventName"`
 		Decision behavior `json:"decision"`
@@ -115,13 +121,18 @@ func (a Answer) Encode(e Event) ([]byte, error) {
 		return encodeLine(specificOutput[preToolUse]{preToolUse{Event: e.Name(), Decision: "deny", Reason: refusal}})
 	case a.Input != nil:
 		return a.encodeUpdatedInput(e)
-	case a.Decision == NoOpinion && e.Name() != "":
+	case a.Decision == NoOpinion && a.Context != "" && e == PostToolUse:
+		return encodeLine(specificOutput[postToolUse]{postToolUse{e.Name(), a.Context}})
+	case a.Decision == NoOpinion && a.Context == "" && e.Name() != "":
 		return nil, nil
 	case a.Decision == Deny && e == PermissionRequest:
 		return encodeLine(specificOutput[permissionRequest]{permissionRequest{e.Name(), behavior{"deny", refusal}}})
 	case a.Decision == Allow && e == PermissionRequest:
 		return encodeLine(specificOutput[permissionRequest]{permissionRequest{e.Name(), behavior{Behavior: "allow"}}})
 	case a.Decision == Block && e == PostToolUse:
+		if a.Context != "" {
+			refusal += "\n" + a.Context
+		}
 		return encodeLine(block{"block", refusal})
 	case a.Decision == Revise && e == Stop && reason == "":
 		return nil, nil

@@ -30,6 +30,10 @@ type Call struct {
 	StopHookActive bool            `json:"stop_hook_active"`
 	LastMessage    string          `json:"last_assistant_message"`
 
+	// Program is the program of the call that a question is about, with its words; "" if it is about the
+	// whole call.
+	Program string `json:"-"`
+
 	// Unreadable is why the input can't be read; nil: it was. If it can't, the answer does not count: Codex
 	// gets a [FailureAnswer]. Payload may be only the start of the input, and members may be missing.
 	Unreadable error `json:"-"`

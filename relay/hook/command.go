@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // Command returns the command line that Codex runs for a hook. self is the path of
@@ -29,7 +31,7 @@ func commandLine(words []string, goos string, short func(path string) string) (s
 	line := make([]string, len(words))
 	for i, word := range words {
 		if goos != "windows" {
-			line[i] = quoteShell(word)
+			line[i] = display.ShellWord(word)
 			continue
 		}
 		if line[i] = word; !isPlainOnWindows(word) {
@@ -43,14 +45,6 @@ func commandLine(words []string, goos string, short func(path string) string) (s
 	return strings.Join(line, " "), nil
 }
 
-// quoteShell quotes a word for a POSIX shell, unless it has only letters, digits and some signs.
-func quoteShell(word string) string {
-	if word != "" && strings.TrimFunc(word, func(r rune) bool { return isASCIILetterOrDigit(r) || strings.ContainsRune("_-./=:@%+,", r) }) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // isPlainOnWindows reports whether PowerShell and cmd.exe take a word as it is, without quotes.
 func isPlainOnWindows(word string) bool {
 	return word != "" && strings.TrimFunc(word, func(r rune) bool {
@@ -60,4 +54,9 @@ func isPlainOnWindows(word string) bool {
 
 func isASCIILetterOrDigit(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}
+
+// IsCommand reports whether a line may be one of Command.
+func (s *Server) IsCommand(line string) bool {
+	return strings.Contains(line, " hook --socket "+display.ShellWord(s.Socket())+" ")
 }

@@ -11,17 +11,6 @@ import (
 	"codex-bridge.example/relay/hook"
 )
 
-func TestQuoteShell(t *testing.T) {
-	for word, want := range map[string]string{
-		"/usr/bin/codex-bridge": "/usr/bin/codex-bridge", "10s": "10s", "pre_tool_use": "pre_tool_use", "": "''",
-		"/a b": "'/a b'", "/it's": `'/it'\''s'`, "$HOME": "'$HOME'", "/a\nb": "'/a\nb'", `\`: `'\'`, "~": "'~'", "é": "'é'", "a;b": "'a;b'",
-	} {
-		if got := hook.QuoteShell(word); got != want {
-			t.Errorf("%q: %s, want %s", word, got, want)
-		}
-	}
-}
-
 // On Windows the line has no quotes, and nothing that cmd.exe would interpret.
 func TestCommandLineOnWindows(t *testing.T) {
 	short := map[string]string{

@@ -9,7 +9,6 @@ import (
 
 // Internals that the tests compare with or change.
 var (
-	QuoteShell  = quoteShell
 	CommandLine = commandLine
 )
 

@@ -78,7 +78,7 @@ codex<= {"id":2,"method":"turn/start","params":{"threadId":"t1"}}
 
 // The matcher is a part of the hash. Measured with Codex 0.169.
 func TestTrustedHashHasTheMatcher(t *testing.T) {
-	plan := inject.Plan{Events: []hook.Event{hook.PermissionRequest}, Matcher: "^mcp__", Timeout: 5 * time.Second, Command: func(hook.Event) string { return "true" }}
+	plan := inject.Plan{Events: []hook.Event{hook.PermissionRequest}, Matchers: map[hook.Event]string{hook.PermissionRequest: "^mcp__"}, Timeout: 5 * time.Second, Command: func(hook.Event) string { return "true" }}
 	want := map[string]string{
 		"/<session-flags>/config.toml:permission_request:0:0": "sha256:c3c90cc28ede2a15959a15bd0e77ed798acd73bd9f9b3d0e636917d8c0561b45",
 	}

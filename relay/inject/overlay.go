@@ -16,8 +16,8 @@ import (
 type Plan struct {
 	// Events may be in any order.
 	Events []hook.Event
-	// Matcher is the pattern of the tools about which permission_request runs; "": all tools.
-	Matcher string
+	// Matchers are the patterns of the tools about which events run; all tools without one.
+	Matchers map[hook.Event]string
 	// Command returns the command line that Codex runs.
 	Command func(hook.Event) string
 	// IsIdle reports whether an event has nothing to do, so no process is started for it.
@@ -71,7 +71,7 @@ func (p Plan) Keys() []Key {
 		}
 		groups := []group{}
 		if h, ok := p.handler(e); ok {
-			groups = []group{{p.matcher(e), []handler{h}}}
+			groups = []group{{p.Matchers[e], []handler{h}}}
 			for _, source := range sourceNames {
 				states[stateKey(source, e)] = state{Enabled: true, Hash: p.hash(e, h)}
 			}
@@ -115,14 +115,6 @@ func (p Plan) Limit(e hook.Event) time.Duration {
 	return limit
 }
 
-// matcher returns the pattern of the tools about which an event's hook runs; "": all tools.
-func (p Plan) matcher(e hook.Event) string {
-	if e == hook.PermissionRequest {
-		return p.Matcher
-	}
-	return ""
-}
-
 // hash returns Codex's trusted_hash: of the hook as compact JSON with sorted keys
 // (measured; protocol.md has a check value).
 func (p Plan) hash(e hook.Event, h handler) string {
@@ -131,7 +123,7 @@ func (p Plan) hash(e hook.Event, h handler) string {
 		one["statusMessage"] = h.Status
 	}
 	all := map[string]any{"event_name": string(e), "hooks": []any{one}}
-	if matcher := p.matcher(e); matcher != "" {
+	if matcher := p.Matchers[e]; matcher != "" {
 		all["matcher"] = matcher
 	}
 	sum := sha256.Sum256(encode(all))

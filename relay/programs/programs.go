@@ -1,0 +1,305 @@
+// Package programs decides the program starts of tool calls. It remembers the calls that run, and the answers of
+// people about their programs. It also keeps the refused programs, which the model reads with the result of the call.
+//
+// All methods may be called concurrently.
+package programs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"codex-bridge.example/bridge/supervise"
+	"codex-bridge.example/relay/hook"
+)
+
+// Decision is the decision on a program start.
+type Decision struct {
+	Refusal string // why it must not start; "" if it may
+	Lasts   bool   // it counts for equal starts of the call: people have decided, or the use of a rule is logged
+	Consent string // names the rule by which a person has accepted the program, with all that it starts by that rule
+	Report  func() // logs a refusal and tells the user; nil: there is nothing to tell
+}
+
+// Client decides for the client that a call belongs to.
+type Client interface {
+	// Program decides the start of a program of a call. It may wait for a person. accepted: an equal start of the call
+	// has begun by a decision that lasts. So no person is asked, but the rules may have changed.
+	Program(ctx context.Context, call *hook.Call, start supervise.Start, accepted bool) Decision
+}
+
+// Limits of one call.
+const (
+	maxCalls   = 4096 // that are remembered
+	maxAnswers = 4096 // lasting decisions
+	maxReports = 256  // refusals that are logged one by one; of programs without a call, in a minute
+	maxTold    = 8    // refused programs in the result of a call
+)
+
+// Programs has the calls of one Codex.
+type Programs struct {
+	unassigned func(supervise.Start) Decision
+	unknown    running // the starts whose call is not known; no person decides about them
+
+	mu    sync.Mutex
+	calls map[callKey]*running
+	order []callKey
+}
+
+type callKey struct{ thread, turn, id string }
+
+// running is a call that may start programs.
+type running struct {
+	call   *hook.Call
+	client Client
+	turn   context.Context // ends with the turn: then no person is asked
+	end    context.CancelFunc
+
+	mu       sync.Mutex
+	answers  map[[sha256.Size]byte]Decision
+	reported map[[sha256.Size]byte]bool
+	since    time.Time // of the first of reported, for programs without a call
+	untold   []string  // refused programs that the model has not been told of
+	more     int       // refused programs that are not in untold
+}
+
+// New returns Programs. unassigned decides the starts whose call is not known.
+func New(unassigned func(supervise.Start) Decision) *Programs {
+	return &Programs{unassigned: unassigned, calls: make(map[callKey]*running)}
+}
+
+// Started must be called before Codex runs a call, with the client that it belongs to. It returns the call for
+// the supervisor.
+func (p *Programs) Started(call *hook.Call, line string, client Client) supervise.Call {
+	key := callKey{call.Thread(), call.TurnID, call.ToolUseID}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.calls[key]; !known {
+		if len(p.order) == maxCalls {
+			p.calls[p.order[0]].end()
+			delete(p.calls, p.order[0])
+			p.order = p.order[1:]
+		}
+		p.order = append(p.order, key)
+	}
+	one := &running{call: call, client: client}
+	one.turn, one.end = context.WithCancel(context.Background())
+	p.calls[key] = one
+	return supervise.Call{Thread: key.thread, Turn: key.turn, ID: key.id, Line: line}
+}
+
+// Decide reports whether a program may start. It may wait for a person.
+func (p *Programs) Decide(ctx context.Context, start supervise.Start) bool {
+	if len(start.Calls) == 0 {
+		return p.decideUnassigned(start)
+	}
+	for _, c := range start.Calls {
+		if !p.decideFor(ctx, c, start) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Programs) decideUnassigned(start supervise.Start) bool {
+	d := p.unassigned(start)
+	p.unknown.forgetReports(time.Minute)
+	if p.unknown.note(d, start) && d.Report != nil {
+		d.Report()
+	}
+	return d.Refusal == ""
+}
+
+func (p *Programs) decideFor(ctx context.Context, c supervise.Call, start supervise.Start) bool {
+	p.mu.Lock()
+	one := p.calls[callKey{c.Thread, c.Turn, c.ID}]
+	p.mu.Unlock()
+	if one == nil { // forgotten
+		return p.decideUnassigned(start)
+	}
+	d, answered := one.answer(start)
+	switch {
+	case !answered:
+		d = one.decide(ctx, start)
+	case d.Refusal == "":
+		d = one.client.Program(ctx, one.call, start, true)
+	}
+	if d.Refusal == "" && d.Consent != "" && start.Consent != nil {
+		start.Consent(d.Consent)
+	}
+	if one.note(d, start) && d.Report != nil {
+		d.Report()
+	}
+	return d.Refusal == ""
+}
+
+// decide decides a start without an earlier answer. When the turn ends, ctx ends for the client.
+func (r *running) decide(ctx context.Context, start supervise.Start) Decision {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.turn, func() { cancel(ErrTurnEnded) })()
+	if r.turn.Err() != nil {
+		cancel(ErrTurnEnded)
+	}
+	return r.client.Program(ctx, r.call, start, false)
+}
+
+// answer returns the lasting decision about an equal start.
+func (r *running) answer(start supervise.Start) (d Decision, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.answers) == 0 || !isKnown(start) {
+		return Decision{}, false
+	}
+	if d, ok = r.answers[fileKey(start)]; !ok {
+		d, ok = r.answers[nameKey(start)]
+	}
+	return d, ok
+}
+
+// forgetReports forgets the refusals that were reported, once in each interval.
+func (r *running) forgetReports(interval time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); now.Sub(r.since) > interval {
+		r.since, r.untold, r.more = now, nil, 0
+		clear(r.reported)
+	}
+}
+
+// note remembers a decision. It reports whether it is to be told: equal ones are told once.
+func (r *running) note(d Decision, start supervise.Start) (first bool) {
+	if !d.Lasts && d.Report == nil && d.Refusal == "" {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.answers == nil {
+		r.answers, r.reported = make(map[[sha256.Size]byte]Decision), make(map[[sha256.Size]byte]bool)
+	}
+	name := nameKey(start)
+	switch {
+	case !d.Lasts || len(r.answers) >= maxAnswers || !isKnown(start):
+	case d.Refusal == "":
+		r.answers[fileKey(start)] = d
+	default:
+		r.answers[name] = d
+	}
+	if d.Report == nil && d.Refusal == "" || r.reported[name] {
+		return false
+	}
+	first = len(r.reported) < maxReports
+	if first {
+		r.reported[name] = true
+	}
+	switch {
+	case d.Refusal == "":
+	case len(r.untold) < maxTold:
+		r.untold = append(r.untold, d.Refusal)
+	default:
+		r.more++
+	}
+	return first
+}
+
+// ErrTurnEnded is why no person is asked about a program of a call whose turn has ended.
+var ErrTurnEnded = errors.New("the turn of the call has ended")
+
+// EndTurns must be called when turns of a thread have ended; without turns, all of them. Their commands may run on.
+func (p *Programs) EndTurns(thread string, turns ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, one := range p.calls {
+		if key.thread == thread && (len(turns) == 0 || slices.Contains(turns, key.turn)) {
+			one.end()
+		}
+	}
+}
+
+// Result returns what the model has to know about the programs of a call that were refused; "" if there are
+// none since the last time.
+func (p *Programs) Result(call *hook.Call) string {
+	p.mu.Lock()
+	one := p.calls[callKey{call.Thread(), call.TurnID, call.ToolUseID}]
+	p.mu.Unlock()
+	if one == nil {
+		return ""
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if len(one.untold) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString("codex-bridge refused to start these programs, which failed with \"Operation not permitted\":")
+	for _, refused := range one.untold {
+		text.WriteString("\n- " + refused)
+	}
+	if one.more > 0 {
+		text.WriteString("\n- and " + strconv.Itoa(one.more) + " more starts")
+	}
+	one.untold, one.more = nil, 0
+	return text.String() + "\n" + hook.AdviceForModel
+}
+
+// isKnown reports whether all of a start is known. An answer about one that is not counts for no other.
+func isKnown(start supervise.Start) bool {
+	return start.Unreadable == "" && len(start.Programs) > 0 && !slices.ContainsFunc(start.Programs, func(p supervise.Program) bool { return p.File == "" })
+}
+
+// Digest identifies what starts, for remembered answers; ok is false if that is not known. Two starts with the same
+// digest run the same file by the same name, with the same words in the same folder.
+func Digest(start supervise.Start) (digest string, ok bool) {
+	key := keyOf("start", start.Programs)
+	return hex.EncodeToString(key[:]), isKnown(start)
+}
+
+// maxText bounds Text, in bytes.
+const maxText = 64 << 10
+
+// Text returns the program with its words for a person who is asked, and cuts only very long ones.
+func Text(start supervise.Start) string {
+	text := start.Words()
+	if more := len(text) - maxText; more > 0 {
+		text = strings.ToValidUTF8(text[:maxText], "") + "… and " + strconv.Itoa(more) + " more bytes"
+	}
+	return text
+}
+
+// fileKey identifies a start by the file: two with the same key run the same program with the same words in the
+// same folder.
+func fileKey(start supervise.Start) [sha256.Size]byte {
+	programs := slices.Clone(start.Programs)
+	for i := range programs {
+		programs[i].Path = ""
+	}
+	return keyOf("file", programs)
+}
+
+// nameKey identifies a start by the name. Some shells try a refused program in the next folder of PATH, which is
+// another file.
+func nameKey(start supervise.Start) [sha256.Size]byte {
+	programs := slices.Clone(start.Programs)
+	for i := range programs {
+		programs[i].Path, programs[i].File = path.Base(programs[i].Path), ""
+	}
+	return keyOf("name", programs)
+}
+
+// keyOf quotes all texts, since their bytes may be no UTF-8, which JSON replaces.
+func keyOf(kind string, programs []supervise.Program) [sha256.Size]byte {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q\n", kind)
+	for _, p := range programs {
+		fmt.Fprintf(sum, "%q %q %q %q\n", p.Path, p.File, p.Dir, p.Args)
+	}
+	return [sha256.Size]byte(sum.Sum(nil))
+}
