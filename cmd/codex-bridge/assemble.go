@@ -51,6 +51,7 @@ type sharedParts struct {
 	config  atomic.Pointer[config.Config]
 
 	mountPoints *mountpoint.Keeper
+	starts      *programStarts
 }
 
 // newSharedParts creates the shared parts of one Codex under the configuration of a workspace; "" means none. The
@@ -68,6 +69,10 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 		s.mountPoints = mountpoint.New(filepath.Join(folder, "mountpoints"), log)
 	}
 	s.guard.SetMountPoints(s.mountPoints)
+	s.starts = newProgramStarts(cfg, s.guard, s.socket.isCommand, log)
+	s.command.Supervisor = s.starts.supervisor
+	s.guard.SetProgramStarts(s.starts.supervisor.Holds)
+	s.guard.SetTurnEnded(s.starts.programs.EndTurns)
 	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
 	s.guard.HoldRequirements(configFiles().Requirements)
 	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, enforceable(s.config.Load())) })
@@ -118,6 +123,7 @@ type assembly struct {
 
 // setPolicy applies a changed policy to a Codex that has no other client.
 func (a *assembly) setPolicy(ctx context.Context, p *policy.Policy) {
+	a.starts.changed(p, a.log)
 	if !a.guard.SetPolicy(p) || !a.guard.HasClient() { // before initialize there are no turns
 		return
 	}
@@ -179,6 +185,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 		a.guard.SetKnowsBridge(func() bool { return true })
 	}
 	a.hello.AddStatus("configuration", func() any { return configurationStatus(a.sharedParts.config.Load()) })
+	a.hello.AddStatus("programs", a.starts.status)
 	a.hello.AddStatus("codexRules", func() any { return userRules(a.guard.UserRules()) })
 	var after []tools.After
 	if tracer != nil {

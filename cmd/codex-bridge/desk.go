@@ -73,6 +73,9 @@ func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) ho
 		_ = recordDesk(context.WithoutCancel(ctx), h.guard, asked, policy.Deny, reason) // it is denied even if this fails
 		return hook.Answer{Decision: hook.Deny, Reason: reason + ". " + hook.AdviceForModel}
 	}
+	if call.Program != "" {
+		return hook.Answer{} // Codex asks no question about it
+	}
 	h.guard.Approve(call.Thread(), call.TurnID, call.ToolUseID, r.Approvers.Leaves)
 	return hook.Answer{}
 }

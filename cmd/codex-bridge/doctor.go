@@ -187,6 +187,7 @@ func examinePolicy(cfg *config.Config) []finding {
 	if f, ok := examineGate(cfg); ok {
 		all = append(all, f)
 	}
+	all = append(all, examineProgramStarts(cfg)...)
 	for _, n := range cfg.Unenforced() {
 		all = append(all, finding{"policy", warn, fmt.Sprintf("%s:%d: %s has no effect in this mode", n.Origin.File, n.Origin.Line, n.Key), n.Hint})
 	}

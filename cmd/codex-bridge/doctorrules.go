@@ -35,8 +35,8 @@ func examineUserRules(cfg *config.Config) []finding {
 	return []finding{{name, fine, fmt.Sprintf("%d of your rules let commands out of the sandbox, the first is %s; through the bridge these commands run inside", len(lets), lets[0].String()), ""}}
 }
 
-// examineRules warns about rules that have expired, that an earlier rule hides, whose wildcards match tools
-// without a hook, or that allow nothing for kinds of agents' tools.
+// examineRules warns about rules that have expired, that an earlier rule hides, whose options have other spellings, whose
+// wildcards match tools without a hook, or that allow nothing for kinds of agents' tools.
 func examineRules(cfg *config.Config, now time.Time) []finding {
 	var all []finding
 	for _, line := range cfg.Policy.ExpiredRules(now) {
@@ -44,6 +44,9 @@ func examineRules(cfg *config.Config, now time.Time) []finding {
 	}
 	for _, line := range hiddenRules(&cfg.Policy, now) {
 		all = append(all, finding{"rules", warn, line, "write the stricter rule first, or narrow the earlier one"})
+	}
+	for _, line := range literalOptions(&cfg.Policy) {
+		all = append(all, finding{"rules", warn, line, "write a rule for each spelling, or without options"})
 	}
 	for _, rule := range cfg.Policy.Rules {
 		if names := rules.Unseen(rule.Tool); len(names) > 0 {
@@ -72,6 +75,19 @@ func hiddenRules(p *config.Policy, now time.Time) (lines []string) {
 	for _, one := range set.At(now).HiddenRules() {
 		lines = append(lines, fmt.Sprintf("%s: the %s rule for tool %q has no effect: Codex calls this tool %s, which an earlier rule for tool %q allows (%s)",
 			one.Rule.Origin, one.Rule.Decision, one.Rule.Tool, one.Name, one.By.Tool, one.By.Origin))
+	}
+	return lines
+}
+
+// literalOptions returns a line for each deny or ask rule whose options may have spellings that the rule does not match.
+func literalOptions(p *config.Policy) (lines []string) {
+	set, err := rules.New(p.RuleLayers())
+	if err != nil {
+		return nil // such a policy does not load
+	}
+	for _, one := range set.LiteralOptions() {
+		lines = append(lines, fmt.Sprintf("%s: the %s rule for command %q matches %s only as written: the bridge does not know this of %s, which may take other spellings",
+			one.Rule.Origin, one.Rule.Decision, one.Rule.Command, strings.Join(one.Options, " "), one.Program))
 	}
 	return lines
 }

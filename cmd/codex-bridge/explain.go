@@ -126,6 +126,9 @@ func (c explainCmd) print(out io.Writer, e guard.Explanation) error {
 	if e.Assumed {
 		w.line("this holds for a thread that was opened through the bridge, with the folder of --workspace; on another one the request is refused")
 	}
+	if e.Starts {
+		w.line("this is decided before the line; rules for commands also decide where each program of it starts, on Linux")
+	}
 	if e.Own {
 		w.line("the bridge answers this itself, to a client that offers capabilities.bridge; codex does not get it")
 	}

@@ -41,6 +41,7 @@ type hooks struct {
 	desk       *approvals.Desk
 	inject     *inject.Feature
 	socket     *hookSocket
+	starts     *programStarts
 	limiter    *approvals.Limiter // of questions to the user, shared by hooks and approvals
 	config     atomic.Pointer[config.Config]
 }
@@ -48,7 +49,7 @@ type hooks struct {
 // newHooks returns the hooks of a client, and their features. parts are shared with other clients of the
 // same Codex.
 func newHooks(cfg *config.Config, parts *sharedParts, g *guard.Guard, hi *hello.Hello, client *serve.Client, log *slog.Logger) (*hooks, []bridge.Feature) {
-	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket}
+	h := &hooks{guard: g, hello: hi, limiter: parts.limiter, socket: parts.socket, starts: parts.starts}
 	h.config.Store(cfg)
 	o := handlers.Options{
 		Hooks: cfg.Hooks, Rules: h.rules, Confine: h.confine, Replaces: h.replaces, Permits: h.permits, Consents: h.consents, AsksPermission: h.asksPermission, Client: hi, Dir: g.Workspace, CheckFiles: g.CheckScripts, Failed: h.failed, Denied: h.denied, Limiter: h.limiter, Log: log,
@@ -156,13 +157,19 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 		}
 	}
 	plan := &inject.Plan{
-		Events: inject.SelectEvents(events, approval), IsIdle: h.isIdle, Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
+		Events: inject.SelectEvents(events, approval), IsIdle: h.isIdle, Matchers: make(map[hook.Event]string), Timeout: time.Duration(cfg.Timeout), Status: hookStatus,
 	}
 	if h.guard.Enforces() && !slices.Contains(events, hook.PermissionRequest) {
 		// Which tools it is for must not depend on the thread: Codex keeps the hooks of a loaded thread.
-		plan.Matcher = mcpTools
+		plan.Matchers[hook.PermissionRequest] = mcpTools
 		if !slices.Contains(plan.Events, hook.PermissionRequest) {
 			plan.Events = append(slices.Clone(plan.Events), hook.PermissionRequest)
+		}
+	}
+	if h.starts.supervisor != nil && (!slices.Contains(plan.Events, hook.PostToolUse) || h.isUnwanted(hook.PostToolUse)) {
+		plan.Matchers[hook.PostToolUse] = shellTool // for refused programs alone
+		if !slices.Contains(plan.Events, hook.PostToolUse) {
+			plan.Events = append(slices.Clone(plan.Events), hook.PostToolUse)
 		}
 	}
 	if h.guard.Policy().GateEnabled() {
@@ -182,6 +189,9 @@ func (h *hooks) plan(approval rpc.Value) (*inject.Plan, error) {
 	return plan, nil
 }
 
+// shellTool is the matcher of commands in Codex's hooks.
+const shellTool = "^Bash$"
+
 // mcpTools is the matcher of the tools of MCP servers in Codex's hooks.
 const mcpTools = "^mcp__"
 
@@ -196,13 +206,15 @@ func (h *hooks) asksPermission(call *hook.Call) bool {
 		h.guard.AsksNothing(call.Thread(), call.TurnID)
 }
 
-// isIdle reports whether an event that decides nothing has neither a handler nor a client that
-// wants it. Events that decide are never idle: the rules may change at any time.
+// isIdle reports whether an event has nothing to do. Events that decide are never idle: the rules may change at any
+// time. Neither is the one by which the model learns of refused programs.
 func (h *hooks) isIdle(e hook.Event) bool {
-	if e.Decides() || h.hello.Wants(handlers.ClientName(e)) {
-		return false
-	}
-	return !slices.ContainsFunc(h.config.Load().Hooks.Handlers, func(one config.Handler) bool { return one.Event == string(e) })
+	return !e.Decides() && h.isUnwanted(e) && (e != hook.PostToolUse || h.starts.supervisor == nil)
+}
+
+// isUnwanted reports whether an event has neither a handler nor a client that wants it.
+func (h *hooks) isUnwanted(e hook.Event) bool {
+	return !h.hello.Wants(handlers.ClientName(e)) && !slices.ContainsFunc(h.config.Load().Hooks.Handlers, func(one config.Handler) bool { return one.Event == string(e) })
 }
 
 // decide answers one run of a hook, and tells the user if the call is refused, unless the user has
@@ -223,7 +235,11 @@ func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook
 		}
 		if use, err := useOf(&runs); err == nil {
 			h.guard.JudgedCall(call.Thread(), call.TurnID, use)
+			h.starts.announce(call, use, h)
 		}
+	}
+	if call.Event == hook.PostToolUse {
+		a.Context = h.starts.programs.Result(call)
 	}
 	return a
 }
@@ -233,7 +249,7 @@ func (h *hooks) decide(ctx context.Context, call *hook.Call, attended bool) hook
 func (h *hooks) answerUnreadable(ctx context.Context, call *hook.Call) hook.Answer {
 	if call.Event.Decides() {
 		h.refuseUnreadable(ctx, call, call.Unreadable)
-	} else if !h.isIdle(call.Event) {
+	} else if !h.isUnwanted(call.Event) {
 		h.failed(ctx, call, fmt.Sprintf("the hook %s asked no handler: %v", call.Event, call.Unreadable))
 	}
 	return hook.FailureAnswer(call.Event, call.Unreadable.Error())
@@ -302,6 +318,13 @@ func (s *hookSocket) listen() (*hook.Server, error) {
 	}
 	s.server, err = hook.Listen(hook.Options{Folder: folder, Decide: s.decide, Log: s.log})
 	return s.server, err
+}
+
+// isCommand reports whether a line of Codex may start a hook of the bridge.
+func (s *hookSocket) isCommand(line string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.server != nil && s.server.IsCommand(line)
 }
 
 // Close closes the socket, if it was opened.

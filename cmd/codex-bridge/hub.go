@@ -171,8 +171,8 @@ func (h *hub) newGeneration() (g *generation, err error) {
 			return nil, err
 		}
 	}
-	if g.server, err = codex.StartServer(h.ended, command, h.stderr); err != nil {
-		return nil, err
+	if g.server, err = codex.StartServer(h.ended, shared.command, h.stderr); err != nil {
+		return nil, shared.starts.startError(err, cfg)
 	}
 	return g, nil
 }
@@ -189,6 +189,9 @@ func (h *hub) setPolicy(p *policy.Policy) {
 	h.policy = p // also of a Codex that starts before setConfig
 	g := h.current
 	h.mu.Unlock()
+	if g != nil {
+		g.starts.changed(p, h.log)
+	}
 	if g != nil && g.guard.SetPolicy(p) {
 		go g.interruptTurns(h.ended)
 	}

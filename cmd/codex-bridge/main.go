@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/relay/hook"
 )
 
@@ -185,10 +186,11 @@ func status(err error) int {
 	var server *guard.ExecServerError
 	var address *listenError
 	var state *store.FolderError
+	var unsupervised *supervise.UnsupportedError
 	switch {
 	case errors.As(err, &find):
 		return exitNotFound
-	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &address), errors.As(err, &state):
+	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &address), errors.As(err, &state), errors.As(err, &unsupervised):
 		return exitConfig
 	}
 	return exitFailed

@@ -24,12 +24,12 @@ type caseRunner struct {
 	bundle   *config.Bundle       // a bundle, for cases without a policy; nil: the current configuration
 }
 
-// compiled is a configuration and its policy, with a line for each of its rules that has expired, or that an
-// earlier rule hides.
+// compiled is a configuration and its policy, with a line for each of its rules that has expired, that an earlier
+// rule hides, or whose options match only as they are written.
 type compiled struct {
-	cfg             *config.Config
-	policy          *policy.Policy
-	expired, hidden []string
+	cfg                      *config.Config
+	policy                   *policy.Policy
+	expired, hidden, literal []string
 }
 
 // caseFolder is the workspace of a case, which replaces ${workspace}.
@@ -106,9 +106,9 @@ func (b *caseRunner) compile(text *string) (*compiled, error) {
 		return nil, err
 	}
 	now := guard.World().Now()
-	c := &compiled{cfg, p, cfg.Policy.ExpiredRules(now), hiddenRules(&cfg.Policy, now)}
+	c := &compiled{cfg, p, cfg.Policy.ExpiredRules(now), hiddenRules(&cfg.Policy, now), literalOptions(&cfg.Policy)}
 	if text != nil {
-		for _, lines := range [][]string{c.expired, c.hidden} {
+		for _, lines := range [][]string{c.expired, c.hidden, c.literal} {
 			for i, line := range lines {
 				lines[i] = strings.ReplaceAll(line, cfg.Files()[0], "policy")
 			}

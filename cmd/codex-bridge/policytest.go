@@ -39,8 +39,9 @@ func (c policyTestCmd) Run(out io.Writer) error {
 	w := &printer{w: out}
 	expired := b.notes(func(c *compiled) []string { return c.expired })
 	hidden := b.notes(func(c *compiled) []string { return c.hidden })
+	literal := b.notes(func(c *compiled) []string { return c.literal })
 	if c.JSON {
-		w.err = writeJSON(out, map[string]any{"cases": results, "failed": failed, "expiredRules": expired, "hiddenRules": hidden})
+		w.err = writeJSON(out, map[string]any{"cases": results, "failed": failed, "expiredRules": expired, "hiddenRules": hidden, "literalOptions": literal})
 	} else {
 		for _, one := range results {
 			w.result(one, c.Verbose)
@@ -50,6 +51,9 @@ func (c policyTestCmd) Run(out io.Writer) error {
 		}
 		for _, line := range hidden {
 			w.line("hidden: %s", line)
+		}
+		for _, line := range literal {
+			w.line("options: %s", line)
 		}
 		w.line("%s, %d failed", count(len(list), "case"), failed)
 	}

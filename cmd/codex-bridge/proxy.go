@@ -44,10 +44,10 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	// Linux sends the parent-death signal when the thread that started Codex ends. Start it
 	// from the main thread, which ends with the process.
 	runtime.LockOSThread()
-	started, err := codex.Start(command)
+	started, err := codex.Start(shared.command)
 	if err != nil {
 		closeAll()
-		return err
+		return shared.starts.startError(err, cfg)
 	}
 	// The rest of the set-up runs while Codex starts.
 	a.options.Upstream = started

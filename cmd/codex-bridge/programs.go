@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/supervise"
+	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/relay/programs"
+)
+
+// programStarts decides the program starts of one Codex.
+type programStarts struct {
+	supervisor *supervise.Supervisor // nil: the configuration does not want one
+	programs   *programs.Programs
+	failure    atomic.Pointer[error] // why this system has no supervisor
+}
+
+// newProgramStarts returns the program starts of a Codex that is started with a configuration. g decides those
+// whose call is not known.
+func newProgramStarts(cfg *config.Config, g *guard.Guard, isHook func(line string) bool, log *slog.Logger) *programStarts {
+	s := &programStarts{programs: programs.New(func(start supervise.Start) programs.Decision {
+		return programDecision(g.Program(context.Background(), supervise.Call{}, policy.ToolCall{}, start))
+	})}
+	if !g.Policy().SupervisesPrograms() {
+		return s
+	}
+	s.supervisor = supervise.New(supervise.Options{
+		Decide: s.programs.Decide, IsHook: isHook, Required: cfg.Policy.ExecRules == "on",
+		Unsupported: func(err error) {
+			s.failure.Store(&err)
+			log.Warn("rules for commands are applied to the lines of commands alone", "reason", err, "hint", `policy.exec_rules = "off" says that this is intended`)
+		},
+	})
+	return s
+}
+
+// programDecision returns the decision for a program that no person can be asked about.
+func programDecision(r guard.Ruling, report func()) programs.Decision {
+	d := programs.Decision{Refusal: r.Refusal, Report: report}
+	if r.Ask || r.Approvers != nil {
+		d.Refusal = "a rule asks about it, and it can't be told which call has started it"
+	}
+	return d
+}
+
+// startError returns the error for a Codex that does not start, with how to fix it.
+func (s *programStarts) startError(err error, cfg *config.Config) error {
+	if !errors.As(err, new(*supervise.UnsupportedError)) {
+		return err
+	}
+	return fmt.Errorf("policy.exec_rules is \"on\" (%s), but %w; \"auto\" goes on without", cfg.Place("policy.exec_rules"), err)
+}
+
+// announce tells the supervisor of a call that Codex is about to run.
+func (s *programStarts) announce(call *hook.Call, use policy.ToolCall, h *hooks) {
+	line, ok := use.Input.Get("command").Text()
+	if s.supervisor == nil || !ok || use.Name != "Bash" {
+		return
+	}
+	s.supervisor.Announce(s.programs.Started(call, line, h))
+}
+
+// status is the part of bridge/status about program starts.
+func (s *programStarts) status() any {
+	state := map[string]any{"supervised": s.supervisor.Holds()}
+	switch err := s.failure.Load(); {
+	case err != nil:
+		state["reason"] = (*err).Error()
+	case s.supervisor == nil:
+		state["reason"] = notAtStart
+	}
+	return state
+}
+
+// notAtStart is why the programs of a Codex are not supervised whose policy came later.
+const notAtStart = "the policy did not ask for it when Codex started"
+
+// changed logs that a changed policy asks for what only the start of Codex can give.
+func (s *programStarts) changed(p *policy.Policy, log *slog.Logger) {
+	if s.supervisor == nil && p.SupervisesPrograms() && p.HasProgramRules() {
+		log.Warn("rules for commands are applied to the lines of commands alone until Codex starts again", "reason", notAtStart)
+	}
+}
+
+// Program implements programs.Client.
+func (h *hooks) Program(ctx context.Context, call *hook.Call, start supervise.Start, accepted bool) programs.Decision {
+	use, err := useOf(call)
+	if err != nil {
+		return programs.Decision{Refusal: err.Error()}
+	}
+	of := supervise.Call{Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID}
+	r, report := h.guard.Program(ctx, of, use, start)
+	switch asks := r.Ask || r.Approvers != nil; {
+	case r.Refusal == "" && accepted:
+		return programs.Decision{Lasts: true, Report: report, Consent: r.Consent}
+	case r.Refusal == "" && !asks && len(r.Exceptions) > 0:
+		return programs.Decision{Lasts: true, Refusal: h.guard.RecordProgramExceptions(ctx, of, r), Report: report, Consent: r.Consent}
+	case r.Refusal != "" || !asks:
+		return programs.Decision{Refusal: r.Refusal, Report: report, Consent: r.Consent}
+	case r.Consent != "" && slices.Contains(start.Within, r.Consent):
+		return programs.Decision{Refusal: h.guard.RecordProgramExceptions(ctx, of, r)}
+	}
+	if line, ok := use.Input.Get("command").Text(); ok {
+		r.Why = strings.TrimPrefix(r.Why+"; started by "+display.Excerpt(line), "; ")
+	}
+	asked := *call
+	asked.Program = programs.Text(start)
+	digest, known := programs.Digest(start)
+	if !known {
+		digest, r.Shell = rand.Text(), "" // such an answer counts once, as for an unknown shell
+	}
+	if asked.ToolInput, err = json.Marshal(map[string]string{"command": asked.Program, "start": digest}); err != nil {
+		return programs.Decision{Refusal: err.Error()}
+	}
+	if len(start.Programs) > 0 {
+		asked.Cwd = start.Programs[0].Dir
+	}
+	a := h.askPeople(ctx, &asked, r)
+	if a.Decision == "" {
+		err := h.guard.RecordProgramExceptions(ctx, of, r)
+		return programs.Decision{Lasts: true, Refusal: err, Consent: r.Consent}
+	}
+	if errors.Is(context.Cause(ctx), context.Canceled) { // the program is gone
+		return programs.Decision{Refusal: a.Reason}
+	}
+	return programs.Decision{Lasts: true, Refusal: a.ReasonForUser()}
+}
