@@ -33,6 +33,10 @@ func main() {
 		exitOn(runWriter(kind))
 		return
 	}
+	if work := os.Getenv(envStarter); work != "" {
+		exitOn(runStarter(work))
+		return
+	}
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 0, "rounds of each row (default 11, with -short 3)")
 	flag.BoolVar(&o.short, "short", false, "a tenth of each load, and few rounds: to see whether all of it works")

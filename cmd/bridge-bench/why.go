@@ -50,6 +50,8 @@ var reasons = map[string]string{
 	"writers/grants/PostgreSQL":    postgresReason,
 	"writers/grants/SQLite":        sqliteReason,
 	"hub/trip":                     hubReason,
+	"programs/start/p50":           startedReason,
+	"programs/build":               startedReason,
 }
 
 const noise = "The machine has two cores and runs four processes here. Look at the minimum, the maximum and the CPU row, which is steadier."
@@ -101,3 +103,5 @@ const postgresReason = "pgbench with 50 clients, one lock and a row that depends
 const sqliteReason = "Each grant is one write to the disk in the turn of its process. A C program with a lock and a sync makes 1,290 to 3,280 a second."
 
 const hubReason = "A relay between WebSockets in Go without a policy adds 87 to 119 µs, socat without WebSockets 38 to 122 µs."
+
+const startedReason = "Floor: the row of a supervisor that reads nothing. The rest are about twenty system calls for the words and the file of the process, most of them in /proc."
