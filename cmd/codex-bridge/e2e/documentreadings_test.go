@@ -61,6 +61,7 @@ git init -q . && echo new >file && git add -N file
 THREAD=$(codex-bridge trace list | sed -n 's/^\([0-9a-f-]*\) .*/\1/p') && [ -n "$THREAD" ]`,
 		here:  []string{"THREAD", `"$THREAD"`},
 		until: map[string]string{"codex-bridge trace show THREAD --follow": "[ -s out ]"}},
+	{document: "docs/guides/programs.md"},
 	{document: "docs/guides/recipes.md", here: []string{"/var/lib/ci", "$HOME/ci"}, before: "mkdir -p ~/ci && cp -R ~/.codex ~/ci/codex"},
 	{document: "docs/guides/approvals.md", needs: waitForTwo,
 		before: `GRANT=$(codex-bridge grants list --json | sed -n 's/.*"id": "\(.*\)".*/\1/p' | head -n 1)

@@ -81,7 +81,7 @@ func (c *conversation) checkRules(name, thread string) {
 		{"RUN: touch denied-" + name, "Nothing is touched here"},
 		{"RUN: true && touch denied-" + name, "Nothing is touched here"},
 		{"PATCH: secret/denied-" + name, "Secrets are written by people"},
-		{"RUN: sh", "Nothing is touched here"}, // a hook does not see the later input
+		{"RUN: sh", "Secrets are written by people"}, // a hook does not see the later input, which may write a file
 	} {
 		if said := c.toolOutput(thread, try.text); !strings.Contains(said, try.reason) {
 			c.t.Errorf("%s thread, %s: the model got %q", name, try.text, said)

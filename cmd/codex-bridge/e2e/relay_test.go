@@ -268,7 +268,10 @@ func impostor(t *testing.T, socket string, answers bool) {
 // reason. A running bridge decides again.
 func TestImpostorAtRelaySocket(t *testing.T) {
 	t.Parallel()
-	w := newHookWorld(t, func(*world) string { return "[hooks]\ntimeout = \"2s\"\n[approvals]\ntimeout = \"1s\"\n" })
+	const timeouts = "[hooks]\ntimeout = \"2s\"\n[approvals]\ntimeout = \"1s\"\n"
+	w := newHookWorld(t, func(*world) string { return timeouts })
+	// Where program starts are decided, a bridge that hangs lets not even the hook start.
+	w.write("config.toml", strings.Replace(hooksPolicy, "[policy]\n", "[policy]\nexec_rules = \"off\"\n", 1)+withLongGrace(hooksPolicy)+timeouts)
 	release := make(chan struct{})
 	w.model.Add(scripted.Step{When: "HOLD", Reply: scripted.Reply{scripted.Paused{Until: release}, scripted.Run("echo x > undecided")}})
 	c := w.open(proxyArgv...)

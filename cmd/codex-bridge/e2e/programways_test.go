@@ -1,0 +1,148 @@
+//go:build linux && !portable
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"codex-bridge.example/bridge/rules/hiddenlines"
+	"codex-bridge.example/cmd/internal/scripted"
+)
+
+// fullAccessRules are programRules for threads without a sandbox.
+var fullAccessRules = strings.Replace(programRules, `sandbox = "workspace-write"`, `sandbox = "danger-full-access"`, 1)
+
+// programWay is a way of a model to start touch with $OUT.
+type programWay struct {
+	name, config, codexConfig string
+	sandbox                   string
+	turns                     []string // $SESSION is the session of the last command
+}
+
+var programWays = []programWay{
+	{name: "script without a sandbox", config: fullAccessRules, sandbox: "danger-full-access", turns: []string{`CALL: exec_command {"cmd":"./deploy.sh"}`}},
+	{name: "child of Codex", config: fullAccessRules, sandbox: "danger-full-access", turns: []string{
+		`CALL: exec_command {"cmd":"exec perl clone.pl"}`,
+	}},
+	{name: "its own line", config: programRules, sandbox: "workspace-write", turns: []string{`CALL: exec_command {"cmd":"t=touch; exec $t out \"$BASH_EXECUTION_STRING\"","shell":"/bin/bash","login":false}`}},
+	{name: "typed into a shell", config: programRules, sandbox: "workspace-write", turns: []string{
+		`CALL: exec_command {"cmd":"bash --norc","tty":true,"yield_time_ms":250}`, `CALL: write_stdin {"session_id":$SESSION,"chars":"touch out; exit\n","yield_time_ms":5000}`,
+	}},
+	{name: "code mode", config: programRules, codexConfig: "[features]\ncode_mode = true\n", sandbox: "workspace-write", turns: []string{"CODE"}},
+	{name: "shell snapshot", config: programRules, codexConfig: "[features]\nshell_snapshot = true\n", sandbox: "workspace-write", turns: []string{`CALL: exec_command {"cmd":"./deploy.sh; echo late"}`}},
+	{name: "orphan", config: programRules, sandbox: "workspace-write", turns: []string{`CALL: exec_command {"cmd":"(setsid sh -c 'sleep 0.3; ./deploy.sh' > /dev/null 2>&1 &); sleep 1"}`}},
+}
+
+// run runs the turns, and reports whether the program ran.
+func (p programWay) run(t *testing.T, argv ...string) (ran bool, told string) {
+	t.Helper()
+	w := newWorld(t, options{config: p.config, codexConfig: p.codexConfig, mute: "there are many turns"})
+	if err := os.Chmod(w.write("workspace/deploy.sh", "#!/bin/sh\ntouch "+filepath.Join(w.workspace, "out")+"\necho deployed\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// clone(CLONE_PARENT | SIGCHLD), on amd64 and arm64
+	w.write("workspace/clone.pl", `my $call = `+"`uname -m`"+` =~ /x86_64/ ? 56 : 220;
+		if (syscall($call, 0x8000 | 17, 0, 0, 0, 0) == 0) { exec "touch", "out"; exit 1 }
+		sleep 1; print "cloned\n";`)
+	w.model.Add(scripted.Step{When: "CODE", Reply: scripted.Reply{scripted.CustomCall{Tool: "exec", Input: "text(JSON.stringify(await tools.exec_command({cmd:'./deploy.sh'})))"}}})
+	r := w.newDecliningEditor(argv...)
+	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": p.sandbox})
+	session := ""
+	for _, text := range p.turns {
+		turn, mark := r.startTurn(thread, strings.ReplaceAll(text, "$SESSION", session))
+		r.waitTurn(thread, turn, mark)
+		told = w.lastToolOutput()
+		if _, id, ok := strings.Cut(told, "session ID "); ok {
+			session = strings.Fields(id)[0]
+		}
+	}
+	ran = w.attackWorked()
+	r.closeAndWait()
+	return ran, told
+}
+
+// A denied program starts in none of these ways. With Codex alone it does.
+func TestProgramWays(t *testing.T) {
+	t.Parallel()
+	for _, way := range programWays {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			if ran, told := way.run(t, proxyArgv...); ran {
+				t.Errorf("the program ran; the model got %q", told)
+			}
+		})
+		t.Run(way.name+" control", func(t *testing.T) {
+			t.Parallel()
+			if ran, told := way.run(t, codexPath, "app-server"); !ran {
+				t.Errorf("the program did not run; the model got %q", told)
+			}
+		})
+	}
+}
+
+// A denied program starts by none of the lines that hide it, each in a script.
+func TestHiddenLinesInScripts(t *testing.T) {
+	t.Parallel()
+	lines := hiddenlines.Generated(40, 2)
+	for _, line := range hiddenlines.Named {
+		lines = append(lines, line.Text)
+	}
+	for who, argv := range map[string][]string{"bridge": proxyArgv, "control": {codexPath, "app-server"}} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: programRules, mute: "there are many refusals"})
+			for i, line := range lines {
+				w.write(fmt.Sprintf("workspace/lines/%d", i), line)
+			}
+			w.write("workspace/all.sh", `cd lines; for f in [0-9]*; do mkdir d$f; (cd d$f; P=$PWD/marker HOME=$PWD timeout -k 1 20 bash -c "$(cat ../$f)" < /dev/null > /dev/null 2>&1); done; echo all done`)
+			r := w.newDecliningEditor(argv...)
+			thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
+			text := `CALL: exec_command {"cmd":"bash all.sh","yield_time_ms":30000}`
+			for out := ""; !strings.Contains(out, "all done"); out = w.lastToolOutput() {
+				if _, id, ok := strings.Cut(out, "session ID "); ok {
+					text = fmt.Sprintf(`CALL: write_stdin {"session_id":%s,"chars":"","yield_time_ms":30000}`, strings.Fields(id)[0])
+				}
+				turn, mark := r.startTurn(thread, text)
+				r.waitTurn(thread, turn, mark)
+			}
+			made := 0
+			for i, line := range lines {
+				if w.hasFile(fmt.Sprintf("workspace/lines/d%d/marker", i)) {
+					if made++; who == "bridge" {
+						t.Errorf("the program ran: %s", line)
+					}
+				}
+			}
+			if who == "control" && made < len(lines)/2 {
+				t.Errorf("%d of %d lines run the program", made, len(lines))
+			}
+			r.closeAndWait()
+		})
+	}
+}
+
+// Programs of Codex's servers and of hooks are not decided by rules for commands.
+func TestProgramsOfCodexItselfStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: programRules})
+	for _, name := range []string{"server", "hook"} {
+		script := w.write(name, "#!/bin/sh\ntouch "+filepath.Join(w.root, "made-by-a-"+name)+"\n")
+		if err := os.Chmod(script, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.write("home/config.toml", w.read("home/config.toml")+fmt.Sprintf("\n[mcp_servers.marker]\ncommand = %q\n", filepath.Join(w.root, "server")))
+	w.write("home/hooks.json", fmt.Sprintf(`{"hooks":{"PreToolUse":[{"matcher":".*","hooks":[{"type":"command","command":%q}]}]}}`, filepath.Join(w.root, "hook")))
+	w.trustHooks()
+	r := w.newDecliningEditor(proxyArgv...)
+	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
+	r.runLine(thread, "t=touch; $t out; echo ran", nil)
+	if out := w.lastToolOutput(); w.attackWorked() || !w.hasFile("made-by-a-server") || !w.hasFile("made-by-a-hook") {
+		t.Errorf("the program of the server ran: %v, of the hook: %v; the model got %q", w.hasFile("made-by-a-server"), w.hasFile("made-by-a-hook"), out)
+	}
+	r.closeAndWait()
+}
