@@ -68,7 +68,7 @@ func handleSource(r *reader, n *node, c readContext) {
 	case r.isFileName(&n.words[1]):
 		n.add(r.readCommand(n.words[1:], nil, c.deeper()))
 	default:
-		r.addOpaque(n, "a shell runs what it reads")
+		r.addOpaque(n, readsInput)
 	}
 }
 
@@ -157,7 +157,9 @@ func handleSetter(r *reader, n *node, c readContext) {
 	case "read", "getopts":
 		letters = ""
 	case "mapfile", "readarray":
-		handleMapfile(r, n, c)
+		if hasLetter(n, 'C') { // a text that it runs
+			handleUnread(r, n, c)
+		}
 	}
 	for i := 1; i < len(n.words); i++ {
 		w := &n.words[i]
@@ -189,26 +191,6 @@ func handleSetter(r *reader, n *node, c readContext) {
 		case isVariableName(name):
 			r.line.noteVariable(name)
 		}
-	}
-}
-
-// handleMapfile reads the text that mapfile -C runs with more words behind it.
-func handleMapfile(r *reader, n *node, c readContext) {
-	for i := 1; i < len(n.words); i++ {
-		w := &n.words[i]
-		text, joined := strings.CutPrefix(w.knownPrefix(), "-C")
-		if !joined {
-			continue
-		}
-		n.wrapper = true
-		if text == "" && i+1 < len(n.words) {
-			w, text = &n.words[i+1], n.words[i+1].text
-		}
-		if w.kind != known {
-			r.addOpaque(n, "mapfile runs a text that is not known")
-			return
-		}
-		n.add(r.readText(text+" $*", c.deeper())...)
 	}
 }
 

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -53,7 +54,7 @@ func init() {
 	handlers = map[string]handler{
 		"env": handleEnv, "xargs": handleXargs, "find": handleFind, "eval": handleEval, "trap": handleTrap, "alias": handleAlias,
 		"source": handleSource, ".": handleSource, "git": handleGit, "command": handleCommand, "cd": handleCd, "pushd": handleCd, "popd": handleCd, "chdir": handleCd,
-		"su": handleSu, "script": handleSu, "sudo": handleSudo, "parallel": handleParallel, "gxargs": handleXargs, "gfind": handleFind, "hash": handleHash, "enable": handleHash, "fd": handleFd, "fdfind": handleFd,
+		"su": handleSu, "script": handleSu, "sudo": handleSu, "gxargs": handleXargs, "gfind": handleFind, "fd": handleFd, "fdfind": handleFd,
 	}
 	for name := range commandOptions {
 		handlers[name] = handleCommandOptions
@@ -70,8 +71,8 @@ func init() {
 	for _, name := range textWrappers {
 		handlers[name] = func(r *reader, n *node, c readContext) { r.addSuffixCommands(n, c, true) }
 	}
-	for _, name := range foreignShells {
-		handlers[name] = handleForeignShell
+	for _, name := range unread {
+		handlers[name] = handleUnread
 	}
 	for _, name := range evaluators {
 		handlers[name] = handleEvaluator
@@ -200,61 +201,45 @@ func handleCommand(r *reader, n *node, c readContext) {
 // handleCd records that the folder of the line changes.
 func handleCd(r *reader, _ *node, _ readContext) { r.line.changesFolder = true }
 
-// handleHash handles enable, which switches builtins, and hash, which looks names up. With other
-// options, or with =, both bind a name to another program.
-func handleHash(r *reader, n *node, _ readContext) {
-	for i := 1; i < len(n.words); i++ {
-		w := &n.words[i]
-		if w.kind != known || w.mayBeOption() && w.text != "-n" && w.text != "-r" || strings.Contains(w.text, "=") {
-			r.addOpaque(n, n.words[0].text+" changes what names mean")
-			return
-		}
-	}
-}
-
-// handleEvaluator handles builtins that run or evaluate their arguments in ways that this package
-// does not follow.
-func handleEvaluator(r *reader, n *node, _ readContext) {
-	if len(n.words) > 1 || n.words[0].key() == "fc" {
-		n.wrapper = true
-		r.addOpaque(n, n.words[0].text+" may run what it is given")
-	}
-}
-
-// handleSu handles programs that run a shell, which reads its input unless -c is given.
+// handleSu handles programs that run a shell. With -s, -i or the like, or without -c, the shell reads its input.
 func handleSu(r *reader, n *node, c readContext) {
 	r.addSuffixCommands(n, c, true)
-	for i := range n.words {
-		if begin := n.words[i].knownPrefix(); strings.HasPrefix(begin, "-c") || strings.HasPrefix(begin, "--c") {
-			return
-		}
-	}
-	r.addOpaque(n, "a shell runs what it reads")
-}
-
-// handleSudo handles sudo, which with -s or -i runs a shell.
-func handleSudo(r *reader, n *node, c readContext) {
-	r.addSuffixCommands(n, c, true)
+	sudo, text := n.words[0].key() == "sudo", false
 	for i := 1; i < len(n.words); i++ {
 		begin := n.words[i].knownPrefix()
-		if strings.HasPrefix(begin, "--s") || strings.HasPrefix(begin, "--l") ||
-			len(begin) > 1 && begin[0] == '-' && begin[1] != '-' && strings.ContainsAny(begin, "si") {
-			r.addOpaque(n, "a shell runs what it reads")
+		short := len(begin) > 1 && begin[0] == '-' && begin[1] != '-'
+		if sudo && (strings.HasPrefix(begin, "--s") || strings.HasPrefix(begin, "--l") || short && strings.ContainsAny(begin, "si")) {
+			r.addOpaque(n, readsInput)
 			return
 		}
+		text = text || strings.HasPrefix(begin, "-c") || strings.HasPrefix(begin, "--c")
+	}
+	if !sudo && !text {
+		r.addOpaque(n, readsInput)
 	}
 }
 
-// handleParallel handles parallel, which builds commands from its input.
-func handleParallel(r *reader, n *node, c readContext) {
-	r.addSuffixCommands(n, c, true)
-	r.addOpaque(n, "parallel runs what it reads")
+const readsInput = "a shell runs what it reads"
+
+// handleUnread handles programs and builtins that run something in a way that the package does not follow:
+// shells with other languages, and parallel, which builds commands from its input.
+func handleUnread(r *reader, n *node, _ readContext) {
+	n.wrapper = true
+	r.addOpaque(n, "the bridge does not read what "+n.words[0].text+" runs")
 }
 
-// handleForeignShell handles shells with a language that this package can't read.
-func handleForeignShell(r *reader, n *node, _ readContext) {
-	n.wrapper = true
-	r.addOpaque(n, "the bridge can't read the language of this shell")
+// handleEvaluator handles builtins that run or evaluate their arguments, or that bind names to other
+// programs. Without an argument they print, except fc. So do hash and enable with -n, -r or plain names.
+func handleEvaluator(r *reader, n *node, c readContext) {
+	key, plain := n.words[0].key(), len(n.words) == 1
+	if key == "hash" || key == "enable" {
+		plain = !slices.ContainsFunc(n.words[1:], func(w word) bool {
+			return w.kind != known || w.mayBeOption() && w.text != "-n" && w.text != "-r" || strings.Contains(w.text, "=")
+		})
+	}
+	if !plain || key == "fc" {
+		handleUnread(r, n, c)
+	}
 }
 
 // aliasKey starts the keys of aliases in the configuration of git.

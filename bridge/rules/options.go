@@ -32,28 +32,10 @@ var commandOptions = map[string][]string{
 // handleCommandOptions handles programs that run the values of options.
 func handleCommandOptions(r *reader, n *node, c readContext) {
 	key := n.words[0].key()
-	if len(n.words) > 1 && (key == "tar" || key == "gtar") && !n.words[1].mayBeOption() {
-		r.addOldTarOptions(n, c)
+	if len(n.words) > 1 && (key == "tar" || key == "gtar") && !n.words[1].mayBeOption() && strings.ContainsAny(n.words[1].text, "IF") {
+		r.addOpaque(n, unknownText) // tar cIf COMMAND FILE, in the order of the letters
 	}
 	r.addOptionCommands(n, c, commandOptions[key])
-}
-
-// tarValueLetters are the options of tar that take a value.
-const tarValueLetters = "bCfFgHIKLNTVX"
-
-// addOldTarOptions adds the commands of options without a dash, as in tar cIf COMMAND FILE. Their
-// values follow in the order of the letters.
-func (r *reader) addOldTarOptions(n *node, c readContext) {
-	at := 2
-	for _, letter := range n.words[1].text {
-		if at == len(n.words) || !strings.ContainsRune(tarValueLetters, letter) {
-			continue
-		}
-		if letter == 'I' || letter == 'F' {
-			r.addCommandText(n, n.words[at], c)
-		}
-		at++
-	}
 }
 
 // addOptionCommands adds the commands in the values of the options.

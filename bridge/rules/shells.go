@@ -84,7 +84,7 @@ func shellHandler(d dialect) handler {
 			unknown(unknownText)
 		case len(words) > 0 && !o.input:
 			if !r.isFileName(&words[0]) {
-				unknown("a shell runs what it reads")
+				unknown(readsInput)
 				return
 			}
 			// A rule for the script also applies if a shell reads it.
@@ -93,7 +93,7 @@ func shellHandler(d dialect) handler {
 		case stdin != nil:
 			n.add(r.readText(*stdin, c)...)
 		default:
-			unknown("a shell runs what it reads")
+			unknown(readsInput)
 		}
 	}
 }

@@ -52,11 +52,12 @@ var looseWrappers = []string{
 // textWrappers also accept a command as one text.
 var textWrappers = []string{"watch", "flock", "runuser", "hyperfine", "sg", "tmux", "screen", "xterm", "watchexec", "reflex"}
 
-// foreignShells read other languages.
-var foreignShells = []string{"fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "nu", "elvish", "xonsh", "oil", "osh", "ysh", "yash", "rc", "es", "scsh", "at", "batch"}
+// unread are programs whose commands the package does not read.
+var unread = []string{"parallel", "fish", "csh", "tcsh", "pwsh", "powershell", "cmd", "nu", "elvish", "xonsh", "oil", "osh", "ysh", "yash", "rc", "es", "scsh", "at", "batch"}
 
-// evaluators are builtins that run or evaluate their arguments.
+// evaluators are builtins that run or evaluate their arguments, or bind names.
 var evaluators = []string{
+	"hash", "enable",
 	"fc", "history", "bind", "compgen", "complete", "compopt", "compctl", "emulate", "sched", "zmodload", "zle", "zcompile", "autoload", "functions",
 	"zparseopts", "zstyle", "zregexparse", "bindkey", "disable",
 }
