@@ -52,7 +52,7 @@ func examineRules(cfg *config.Config, now time.Time) []finding {
 		if names := rules.Unseen(rule.Tool); len(names) > 0 {
 			all = append(all, finding{
 				"rules", warn, fmt.Sprintf("%s: tool = %q also matches %s, for which Codex calls no hook: there the rule does nothing", rule.Origin, rule.Tool, strings.Join(names, ", ")),
-				"docs/reference/rules.md, \"Tools\", says what to use instead",
+				"docs/reference/tool-names.md says what to use instead",
 			})
 		}
 		if kinds := policy.KindsNotAllowed(rule); len(kinds) > 0 {

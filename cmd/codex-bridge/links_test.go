@@ -53,6 +53,28 @@ func TestDocLinksResolve(t *testing.T) {
 	}
 }
 
+// Each page of docs is in the side bar of the site, whose build fails otherwise.
+func TestSiteHasEachPage(t *testing.T) {
+	site, err := os.ReadFile("../../packaging/site/.vitepress/config.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	err = filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			found++
+			page := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			if !strings.Contains(string(site), `"`+page+`"`) {
+				t.Errorf("packaging/site/.vitepress/config.mjs does not have %s", page)
+			}
+		}
+		return err
+	})
+	if err != nil || found < 20 {
+		t.Errorf("%d pages, %v", found, err)
+	}
+}
+
 func markdownText(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

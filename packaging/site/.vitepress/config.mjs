@@ -18,12 +18,13 @@ const base = process.env["SITE_BASE"] || "/";
 const groups = [
   ["Start", ["docs/README.md", "docs/guides/install.md", "docs/guides/first-policy.md", "docs/guides/editors.md", "docs/guides/clients.md", "docs/why.md", "docs/guides/faq.md"]],
   ["Guides", [
-    "docs/guides/recipes.md", "docs/guides/approvals.md", "docs/guides/tools.md", "docs/guides/serve.md", "docs/guides/conversations.md",
+    "docs/guides/recipes.md", "docs/guides/programs.md", "docs/guides/approvals.md", "docs/guides/tools.md", "docs/guides/serve.md", "docs/guides/conversations.md",
     "docs/guides/agents.md", "docs/guides/team.md", "docs/guides/troubleshooting.md",
   ]],
   ["Editors", ["editors/README.md", "editors/vscode/README.md", "editors/nvim/README.md"]],
   ["Reference", [
-    "docs/reference/configuration.md", "docs/reference/policy.md", "docs/reference/rules.md", "docs/reference/methods.md",
+    "docs/reference/configuration.md", "docs/reference/policy.md", "docs/reference/rules.md", "docs/reference/lines.md", "docs/reference/tool-names.md",
+    "docs/reference/methods.md",
     "docs/reference/cli.md", "docs/reference/protocol.md", "docs/glossary.md",
   ]],
   ["Security", ["docs/internals/threat-model.md", "docs/internals/doors.md"]],
