@@ -81,7 +81,7 @@ func (h *hooks) needsHandlers(event hook.Event, call tools.Call) bool {
 	if !cfg.On || !slices.Contains(cfg.Events, string(event)) {
 		return false
 	}
-	return !h.inject.IsActive(h.guard.Session(call.Thread), event) && (event.Decides() || !h.isUnwanted(event))
+	return !h.inject.RunsFor(h.guard.Session(call.Thread), event, hookName(call)) && (event.Decides() || !h.isUnwanted(event))
 }
 
 // hookCall returns a tool call as Codex describes it to a hook.

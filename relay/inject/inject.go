@@ -3,6 +3,7 @@ package inject
 import (
 	"context"
 	"log/slog"
+	"regexp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -123,12 +124,30 @@ func (f *Feature) State() State {
 }
 
 // IsActive reports whether Codex has listed a thread's hook for an event as trusted and
-// enabled.
+// enabled. The hook may be for some tools only.
 func (f *Feature) IsActive(id string, event hook.Event) bool {
+	_, ok := f.active(id, event)
+	return ok
+}
+
+// RunsFor reports whether IsActive, and the hook runs for the calls of a tool.
+func (f *Feature) RunsFor(id string, event hook.Event, tool string) bool {
+	h, ok := f.active(id, event)
+	if !ok || h.matcher == "" {
+		return ok
+	}
+	matches, err := regexp.MatchString(h.matcher, tool)
+	return err == nil && matches
+}
+
+func (f *Feature) active(id string, event hook.Event) (h trustedHook, ok bool) {
 	f.mu.Lock()
 	one := f.threads[id]
 	f.mu.Unlock()
-	return one != nil && one.isActive(event)
+	if one == nil {
+		return trustedHook{}, false
+	}
+	return one.active(event)
 }
 
 // addHooks adds the hooks to a request that opens a thread.
@@ -153,7 +172,7 @@ func (f *Feature) addHooks(ctx context.Context, call *bridge.ClientMessage) *rpc
 	}
 	switch {
 	case reason == "":
-		call.Line, one.plans = plan.addTo(m), []map[string]string{plan.Trusted()}
+		call.Line, one.plans = plan.addTo(m), []map[string]trustedHook{plan.trusted()}
 		f.hasHooks.Store(true)
 		f.options.Log.Debug("hooks are added", "method", call.Method, "line", string(call.Line))
 	case f.options.Mode() == config.Enforce:

@@ -87,6 +87,37 @@ func TestTrustedHashHasTheMatcher(t *testing.T) {
 	}
 }
 
+// A hook with a matcher is active, but does not run for other tools.
+func TestHookRunsForToolsOfItsMatcher(t *testing.T) {
+	const key = "/<session-flags>/config.toml:post_tool_use:0:0"
+	plan := inject.Plan{
+		Events: []hook.Event{hook.PostToolUse}, Matchers: map[hook.Event]string{hook.PostToolUse: "^Bash$"}, Timeout: 10 * time.Second,
+		Command: func(hook.Event) string { return "relay" },
+	}
+	f := inject.New(inject.Options{
+		Plan: func(rpc.Value) (*inject.Plan, error) { return &plan, nil },
+		Mode: func() config.Mode { return config.Enforce },
+		Log:  slog.New(slog.DiscardHandler),
+	})
+	c := bridgetest.Start(t, f)
+	c.Bind("hash", plan.Trusted()[key])
+	c.Play("matcher", `
+editor> {"id":1,"method":"thread/start","params":{}}
+codex<  {"id":"$req","method":"configRequirements/read","params":{}}
+codex>  {"id":"$req","result":{"requirements":null}}
+codex<  {"id":1,"method":"thread/start","params":{"config":{"features.hooks":true,"hooks.PostToolUse":[{"matcher":"^Bash$","hooks":[{"type":"command","command":"relay","timeout":10,"async":false}]}],"hooks.state":{"/<session-flags>/config.toml:post_tool_use:0:0":{"enabled":true,"trusted_hash":"<text>"},"<session-flags>/config.toml:post_tool_use:0:0":{"enabled":true,"trusted_hash":"<text>"}}}}}
+codex>  {"id":1,"result":{"thread":{"id":"t1"}}}
+editor<= {"id":1,"result":{"thread":{"id":"t1"}}}
+editor> {"id":2,"method":"turn/start","params":{"threadId":"t1"}}
+codex<  {"id":"$list","method":"hooks/list","params":{"threadId":"t1"}}
+codex>  {"id":"$list","result":{"data":[{"cwd":"/w","hooks":[{"key":"`+key+`","enabled":true,"trustStatus":"trusted","currentHash":"$hash"}]}]}}
+codex<= {"id":2,"method":"turn/start","params":{"threadId":"t1"}}
+`)
+	if !f.IsActive("t1", hook.PostToolUse) || !f.RunsFor("t1", hook.PostToolUse, "Bash") || f.RunsFor("t1", hook.PostToolUse, "mcp__s__t") || f.RunsFor("t2", hook.PostToolUse, "Bash") {
+		t.Error("the matcher decides for which tools a hook runs")
+	}
+}
+
 func TestTrustedHashMatchesTheProtocol(t *testing.T) {
 	plan := inject.Plan{
 		Events: []hook.Event{hook.PreToolUse}, Timeout: 4001 * time.Millisecond,

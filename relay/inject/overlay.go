@@ -81,12 +81,12 @@ func (p Plan) Keys() []Key {
 	return append(keys, Key{"hooks.state", encode(states)})
 }
 
-// Trusted returns the hash of each installed hook by its key in hooks/list.
-func (p Plan) Trusted() map[string]string {
-	trusted := make(map[string]string)
+// trusted returns the installed hooks by their key in hooks/list.
+func (p Plan) trusted() map[string]trustedHook {
+	trusted := make(map[string]trustedHook)
 	for _, e := range hook.Events() {
 		if h, ok := p.handler(e); ok {
-			trusted[stateKey(sourceNames[0], e)] = p.hash(e, h)
+			trusted[stateKey(sourceNames[0], e)] = trustedHook{p.hash(e, h), p.Matchers[e]}
 		}
 	}
 	return trusted

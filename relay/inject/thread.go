@@ -16,13 +16,18 @@ import (
 // thread is a thread that was opened through the bridge.
 type thread struct {
 	// plans are the hooks of the latest request that opened the thread, and of earlier ones. Codex has
-	// those of the request with which it loaded the thread. Each is the key in hooks/list → required
-	// hash. It is not changed after the thread is known.
-	plans []map[string]string
+	// those of the request with which it loaded the thread. It is not changed after the thread is known.
+	plans []map[string]trustedHook
 
 	mu       sync.Mutex
-	reason   string            // why it has no hooks; "": it has, or they are not verified yet
-	verified map[string]string // the plan that Codex lists; nil: not verified yet
+	reason   string                 // why it has no hooks; "": it has, or they are not verified yet
+	verified map[string]trustedHook // the plan that Codex lists; nil: not verified yet
+}
+
+// trustedHook is a hook of a plan, whose key in hooks/list is the key of the plan.
+type trustedHook struct {
+	hash    string // Codex lists it
+	matcher string // the pattern of the tools about which it runs; "": all
 }
 
 // verify checks hooks/list until the hooks are trusted and enabled. first is true unless
@@ -74,24 +79,24 @@ func (t *thread) addEarlier(earlier *thread) {
 			return !e.Decides() || plan[key] == t.plans[0][key]
 		}
 		if len(t.plans) < maxPlans && !slices.ContainsFunc(hook.Events(), func(e hook.Event) bool { return !same(e) }) &&
-			!slices.ContainsFunc(t.plans, func(one map[string]string) bool { return maps.Equal(one, plan) }) {
+			!slices.ContainsFunc(t.plans, func(one map[string]trustedHook) bool { return maps.Equal(one, plan) }) {
 			t.plans = append(t.plans, plan)
 		}
 	}
 }
 
-// isActive reports whether the thread's hook for an event is verified.
-func (t *thread) isActive(event hook.Event) bool {
+// active returns the thread's hook for an event; ok is false unless it is verified.
+func (t *thread) active(event hook.Event) (h trustedHook, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, installed := t.verified[stateKey(sourceNames[0], event)]
-	return installed
+	h, ok = t.verified[stateKey(sourceNames[0], event)]
+	return h, ok
 }
 
 // hookFaults returns what is wrong in a list of hooks, or "". Measured: Codex lists a hook
 // with the wrong hash as untrusted and a disabled one as not enabled, and silently skips
 // both.
-func hookFaults(list rpc.Value, trusted map[string]string) string {
+func hookFaults(list rpc.Value, trusted map[string]trustedHook) string {
 	found := make(map[string]rpc.Value)
 	for entry := range list.Get("data").Elements() {
 		for h := range entry.Get("hooks").Elements() {
@@ -101,7 +106,7 @@ func hookFaults(list rpc.Value, trusted map[string]string) string {
 		}
 	}
 	var faults []string
-	for key, hash := range trusted {
+	for key, want := range trusted {
 		h, ok := found[key]
 		name := strings.TrimSuffix(strings.TrimPrefix(key, sourceNames[0]+":"), ":0:0")
 		enabled, _ := h.Get("enabled").Bool()
@@ -113,7 +118,7 @@ func hookFaults(list rpc.Value, trusted map[string]string) string {
 			faults = append(faults, name+" is "+status)
 		case !enabled:
 			faults = append(faults, name+" is disabled")
-		case !h.Get("currentHash").Is(hash):
+		case !h.Get("currentHash").Is(want.hash):
 			faults = append(faults, name+" has another hash")
 		}
 	}
