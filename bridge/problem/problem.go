@@ -5,28 +5,20 @@ package problem
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
-
-	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Text returns the text of an error, with plain words in place of those of the errors that it wraps.
 func Text(err error) string {
 	text := err.Error()
-	walk(err, func(e error) {
+	Each(err, func(e error) {
 		if words := translate(e); words != "" {
 			text = replaceWords(text, e.Error(), words)
 		}
@@ -34,18 +26,18 @@ func Text(err error) string {
 	return text
 }
 
-// walk calls f for an error and for all that it wraps, outer ones first.
-func walk(err error, f func(error)) {
+// Each calls f for an error and for all that it wraps, outer ones first.
+func Each(err error, f func(error)) {
 	if err == nil {
 		return
 	}
 	f(err)
-	switch e := err.(type) { //nolint:errorlint // it walks the tree itself
+	switch e := err.(type) { //nolint:errorlint // it visits the tree itself
 	case interface{ Unwrap() error }:
-		walk(e.Unwrap(), f)
+		Each(e.Unwrap(), f)
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {
-			walk(one, f)
+			Each(one, f)
 		}
 	}
 }
@@ -60,9 +52,14 @@ var fixed = map[error]string{
 	io.ErrClosedPipe:         "the connection was closed",
 	io.EOF:                   "the data ended",
 	io.ErrUnexpectedEOF:      "the data ended too early",
-	sql.ErrConnDone:          "the connection to the database was closed",
-	sql.ErrNoRows:            "the database does not have it",
 }
+
+// translators have the words for errors of libraries; see Translate.
+var translators []func(error) string
+
+// Translate adds a function that returns the words for one error of a library, apart from those that it
+// wraps; empty if it does not know the error. Only packages that import the library call it, from init.
+func Translate(words func(error) string) { translators = append(translators, words) }
 
 // translate returns the words for one error, apart from those that it wraps; empty if its own will do.
 func translate(err error) string {
@@ -77,12 +74,11 @@ func translate(err error) string {
 		if errors.Is(e.Err, exec.ErrNotFound) {
 			return "the program " + strconv.Quote(e.Name) + " is not in PATH"
 		}
-	case *pgconn.ConnectError:
-		return connectionProblem(e)
-	case *pgconn.PgError:
-		return e.Message
-	case *sqlite.Error:
-		return sqliteProblem(e)
+	}
+	for _, words := range translators {
+		if text := words(err); text != "" {
+			return text
+		}
 	}
 	for known, words := range fixed {
 		if err == known { //nolint:errorlint // Text walks the tree
@@ -103,35 +99,6 @@ func networkProblem(e *net.OpError) string {
 	}
 	return e.Addr.String() + ": " + Text(reason)
 }
-
-// connectionProblem returns the reasons for which PostgreSQL can't be reached, each once: a driver that tries an
-// address twice says all twice.
-func connectionProblem(e *pgconn.ConnectError) string {
-	var reasons []string
-	walk(e.Unwrap(), func(inner error) {
-		switch inner.(type) { //nolint:errorlint // walk visits each of them
-		case *net.OpError, *net.DNSError, *pgconn.PgError:
-			if words := translate(inner); !slices.Contains(reasons, words) {
-				reasons = append(reasons, words)
-			}
-		}
-	})
-	return strings.Join(reasons, ", ")
-}
-
-// sqliteProblem returns the words of SQLite without its numbers.
-func sqliteProblem(e *sqlite.Error) string {
-	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_IOERR:
-		return "the disk could not be read or written"
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return "another process has locked the database"
-	}
-	return sqliteNumbers().ReplaceAllString(e.Error(), "")
-}
-
-// sqliteNumbers matches the number of an error, and its name in the source of SQLite.
-var sqliteNumbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \(\d+\)( \(SQLITE_\w+\))?`) })
 
 // replaceWords replaces whole words in a text: "EOF" is not a part of "EOFs".
 func replaceWords(text, words, by string) string {
