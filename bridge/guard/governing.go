@@ -7,7 +7,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // Governing returns the files and folders that the policy of cfg depends on, with hints how to move
@@ -52,8 +52,8 @@ func governing(files []string, codexHome string) []policy.SensitivePath {
 			out = appendPlaces(out, "the configuration file", file, "move it, and name it with "+config.EnvConfig)
 		}
 	}
-	if folder, err := store.Folder(); err == nil {
-		out = appendPlaces(out, "the state folder", folder, "name another folder with "+store.EnvFolder)
+	if folder, err := statefolder.Path(); err == nil {
+		out = appendPlaces(out, "the state folder", folder, "name another folder with "+statefolder.Env)
 	}
 	if codexHome != "" {
 		out = appendPlaces(out, "codex's own folder", codexHome, "name another folder with CODEX_HOME")

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // records are the files in which the bridges of a state folder record what they have created in one
@@ -107,7 +107,7 @@ func (r *records) locked(do func(others map[made]bool, left []made) error) error
 // lock locks the lock file. Another bridge may remove it meanwhile, while it holds its lock: then a new
 // file is created.
 func (r *records) lock() (*os.File, error) {
-	if err := store.EnsurePrivateFolder(r.folder); err != nil {
+	if err := statefolder.Ensure(r.folder); err != nil {
 		return nil, err
 	}
 	at := filepath.Join(r.folder, r.key+lockSuffix)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // tempSuffix starts the suffix of the name of a database that is not complete.
@@ -38,13 +40,13 @@ func createDatabase(ctx context.Context, path string) error {
 		_ = os.Remove(name) // the next start ignores it
 	}
 	if _, there := os.Lstat(path); there == nil {
-		return syncFolder(filepath.Dir(path)) // created here, or by a faster process
+		return statefolder.Sync(filepath.Dir(path)) // created here, or by a faster process
 	}
 	var redacted *redactedError
 	if errors.As(err, &redacted) {
 		return err
 	}
-	return fmt.Errorf("the database can't be created: %w; make its folder writable, free some space there, or %s", err, hintOtherFolder)
+	return fmt.Errorf("the database can't be created: %w; make its folder writable, free some space there, or %s", err, statefolder.HintOther)
 }
 
 // initDatabase creates the file with mode 600: SQLite would let others read it. The -wal and -shm

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,8 +27,8 @@ func TestFolder(t *testing.T) {
 		{"state", ""},
 		{"./state", ""},
 	} {
-		t.Setenv(store.EnvFolder, tt.value)
-		got, err := store.Folder()
+		t.Setenv(statefolder.Env, tt.value)
+		got, err := statefolder.Path()
 		if got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("with %q: %q, %v; want %q", tt.value, got, err, tt.want)
 		}
@@ -122,7 +123,7 @@ func checkRefused(t *testing.T, o store.Options, path, want string) {
 			s.Close()
 			t.Fatal("Open succeeded")
 		}
-		var access *store.AccessError
+		var access *statefolder.AccessError
 		if !errors.As(err, &access) || access.Path != path || !strings.Contains(err.Error(), want) || access.Hint == "" {
 			t.Errorf("Open returned %v; want %s … %s", err, path, want)
 		}

@@ -7,16 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // NewJournal creates a file in the folder kind under the state folder. Only its owner can access
 // it. An existing file is an error.
 func NewJournal(folder, kind, name string) (*os.File, error) {
 	for _, path := range []string{folder, filepath.Join(folder, kind)} {
-		if err := makeFolder(path); err != nil {
+		if err := statefolder.Make(path); err != nil {
 			return nil, err
 		}
-		if err := checkFolder(path); err != nil {
+		if err := statefolder.Check(path); err != nil {
 			return nil, err
 		}
 	}
@@ -29,7 +31,7 @@ func NewJournal(folder, kind, name string) (*os.File, error) {
 // PurgeJournals deletes the journals of a kind that were last changed before a time, and returns
 // their number. It does not follow or delete links.
 func PurgeJournals(folder, kind string, before time.Time) (int, error) {
-	err := checkFolder(filepath.Join(folder, kind))
+	err := statefolder.Check(filepath.Join(folder, kind))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

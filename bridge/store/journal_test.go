@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -35,7 +36,7 @@ func TestNewJournal(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), filepath.Join(folder, "link")); err != nil {
 		t.Fatal(err)
 	}
-	var access *store.AccessError
+	var access *statefolder.AccessError
 	if _, err := store.NewJournal(folder, "link", "x"); !errors.As(err, &access) {
 		t.Errorf("in a linked folder: %v", err)
 	}
@@ -84,7 +85,7 @@ func TestPurgeJournals(t *testing.T) {
 	if err := os.Symlink(filepath.Dir(outside), filepath.Join(folder, "elsewhere")); err != nil {
 		t.Fatal(err)
 	}
-	var access *store.AccessError
+	var access *statefolder.AccessError
 	if n, err := store.PurgeJournals(folder, "elsewhere", now.Add(-time.Hour)); n != 0 || !errors.As(err, &access) {
 		t.Errorf("in a linked folder: deleted %d, %v", n, err)
 	}

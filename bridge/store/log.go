@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // maxLog is the size in bytes above which a log starts again.
@@ -19,11 +21,11 @@ type Log struct {
 
 // OpenLog opens a log in the state folder to append to it. The caller closes it.
 func OpenLog(name string) (*Log, error) {
-	folder, err := Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return nil, err
 	}
-	if err := EnsurePrivateFolder(folder); err != nil {
+	if err := statefolder.Ensure(folder); err != nil {
 		return nil, err
 	}
 	file, err := os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)

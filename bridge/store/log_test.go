@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 )
 
 // A log keeps what earlier processes wrote, and starts again when it is full.
 func TestLogIsBounded(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "state")
-	t.Setenv(store.EnvFolder, folder)
+	t.Setenv(statefolder.Env, folder)
 	size := func() int64 {
 		info, err := os.Stat(filepath.Join(folder, "x.log"))
 		if err != nil {

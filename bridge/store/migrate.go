@@ -10,6 +10,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"codex-bridge.example/bridge/statefolder"
 )
 
 //go:embed migrations
@@ -30,7 +32,7 @@ func (e *VersionError) Error() string {
 	if e.Got < firstVersion {
 		hint = "an unreleased build wrote it; move it away"
 	}
-	return fmt.Sprintf("%s has the schema %d, and this version reads %d to %d; %s, or %s or store.url", e.Location, e.Got, firstVersion, e.Known, hint, hintOtherFolder)
+	return fmt.Sprintf("%s has the schema %d, and this version reads %d to %d; %s, or %s or store.url", e.Location, e.Got, firstVersion, e.Known, hint, statefolder.HintOther)
 }
 
 // migration is one step of the schema, in a file named NNNN_name.sql. Never change a step that was

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"codex-bridge.example/bridge/statefolder"
 )
 
 const (
@@ -23,12 +25,12 @@ const (
 // can put a link or a git repository there. A state folder in a temporary folder is an error. MakeScratch also removes
 // the folders of processes that were killed.
 func MakeScratch() (folder string, remove func() error, err error) {
-	state, err := Folder()
+	state, err := statefolder.Path()
 	if err != nil {
 		return "", nil, err
 	}
 	if err := CheckOutsideTemp(state); err != nil {
-		return "", nil, fmt.Errorf("%w, where sandboxed commands can write; %s", err, hintOtherFolder)
+		return "", nil, fmt.Errorf("%w, where sandboxed commands can write; %s", err, statefolder.HintOther)
 	}
 	return makeScratch(state)
 }
@@ -40,7 +42,7 @@ func makeScratch(state string) (folder string, remove func() error, err error) {
 	}
 	parent := filepath.Join(state, ScratchFolder)
 	for _, one := range []string{state, parent} {
-		if err := EnsurePrivateFolder(one); err != nil {
+		if err := statefolder.Ensure(one); err != nil {
 			return "", nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -25,7 +26,7 @@ func TestScratchIsInTheStateFolder(t *testing.T) {
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
 		t.Errorf("the folder has %v: %v", entries, err)
 	}
-	if err := store.EnsurePrivateFolder(folder); err != nil {
+	if err := statefolder.Ensure(folder); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o600); err != nil {

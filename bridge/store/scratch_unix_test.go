@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -20,8 +21,8 @@ func TestNoScratchInTemporaryFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, state := range []string{temp, filepath.Join(temp, "missing", "state"), filepath.Join(link, "missing")} {
-		t.Setenv(store.EnvFolder, state)
-		if folder, _, err := store.MakeScratch(); err == nil || !strings.Contains(err.Error(), "is in the temporary folder") || !strings.Contains(err.Error(), store.EnvFolder) {
+		t.Setenv(statefolder.Env, state)
+		if folder, _, err := store.MakeScratch(); err == nil || !strings.Contains(err.Error(), "is in the temporary folder") || !strings.Contains(err.Error(), statefolder.Env) {
 			t.Errorf("%s: %s, %v", state, folder, err)
 		}
 	}

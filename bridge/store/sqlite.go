@@ -16,6 +16,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // DatabaseFile is the name of the SQLite database in the state folder.
@@ -41,11 +43,11 @@ func init() {
 func openSQLite(ctx context.Context, o Options) (*Store, error) {
 	path := filepath.Join(o.Folder, DatabaseFile)
 	if !o.ReadOnly {
-		if err := makeFolder(o.Folder); err != nil {
+		if err := statefolder.Make(o.Folder); err != nil {
 			return nil, err
 		}
 	}
-	if err := checkFolder(o.Folder); errors.Is(err, fs.ErrNotExist) {
+	if err := statefolder.Check(o.Folder); errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotExist
 	} else if err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ func openSQLite(ctx context.Context, o Options) (*Store, error) {
 		}
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := checkFile(path + suffix); errors.Is(err, fs.ErrNotExist) {
+		if err := statefolder.CheckFile(path + suffix); errors.Is(err, fs.ErrNotExist) {
 			if suffix == "" {
 				return nil, ErrNotExist
 			}
@@ -110,9 +112,9 @@ func sqliteHint(err error) string {
 	case sqlite3.SQLITE_FULL:
 		return hintFull
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-		return "make its folder and files writable, or " + hintOtherFolder
+		return "make its folder and files writable, or " + statefolder.HintOther
 	case sqlite3.SQLITE_IOERR:
-		return "look for errors of the disk in the system log, or " + hintOtherFolder
+		return "look for errors of the disk in the system log, or " + statefolder.HintOther
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return "find the process that locks it and hangs"
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
@@ -121,7 +123,7 @@ func sqliteHint(err error) string {
 	return ""
 }
 
-const hintFull = "free some space there, or " + hintOtherFolder
+const hintFull = "free some space there, or " + statefolder.HintOther
 
 const hintDamaged = "keep a copy of the folder; restore a backup, or move all files " + DatabaseFile + "* away to start with an empty state"
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // CheckWritable returns an error if the state in a folder can't be created or written. It leaves no
@@ -26,10 +28,10 @@ func CheckWritable(folder string) error {
 		}
 	}
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("%w; free some space there, or %s", err, hintOtherFolder)
+		return fmt.Errorf("%w; free some space there, or %s", err, statefolder.HintOther)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; make its folder and files writable, or %s", err, hintOtherFolder)
+		return fmt.Errorf("%w; make its folder and files writable, or %s", err, statefolder.HintOther)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/lifecycle/acp"
 )
@@ -110,7 +111,7 @@ const agentLogs = "acp"
 
 // journal creates the log of the updates that a conversation gets from an agent.
 func journal(name string) (io.WriteCloser, string, error) {
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return nil, "", err
 	}

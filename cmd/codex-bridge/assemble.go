@@ -18,7 +18,7 @@ import (
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/lifecycle/threads"
 	"codex-bridge.example/lifecycle/turns"
 	"codex-bridge.example/relay/approvals"
@@ -65,7 +65,7 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 	}
 	s.guard.SetGateRecord(record)
 	s.guard.SetFolderPolicies(folderPolicies(workspace, func() bool { return s.config.Load().Skipped() }, log))
-	if folder, err := store.Folder(); err == nil {
+	if folder, err := statefolder.Path(); err == nil {
 		s.mountPoints = mountpoint.New(filepath.Join(folder, "mountpoints"), log)
 	}
 	s.guard.SetMountPoints(s.mountPoints)

@@ -9,7 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // checkedFolder is the folder in the state folder with a file for each release of Codex that `codex check` found to
@@ -54,11 +54,11 @@ func forgetChecked(version string) error {
 
 // openChecked opens the folder of the records, and creates it. The names in it are Codex's own text.
 func openChecked() (*os.Root, error) {
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return nil, err
 	}
-	if err := store.EnsurePrivateFolder(folder); err != nil {
+	if err := statefolder.Ensure(folder); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(folder)
@@ -79,7 +79,7 @@ func lastCheck(version, path string) (checkedCodex, bool) {
 	if err != nil {
 		return checkedCodex{}, false
 	}
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return checkedCodex{}, false
 	}

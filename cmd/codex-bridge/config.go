@@ -13,7 +13,7 @@ import (
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/relay/hook"
 )
 
@@ -214,7 +214,7 @@ func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
 
 // socketFolder returns the folder of the hooks' sockets.
 func socketFolder(world policy.State) (string, error) {
-	state, err := store.Folder()
+	state, err := statefolder.Path()
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/relay/fleet"
@@ -330,7 +331,7 @@ func openState(ctx context.Context, cfg *config.Config, readOnly bool) (*store.S
 	o := store.Options{URL: cfg.Store.URL, ReadOnly: readOnly}
 	if o.URL == "" {
 		var err error
-		if o.Folder, err = store.Folder(); err != nil {
+		if o.Folder, err = statefolder.Path(); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
@@ -25,7 +26,7 @@ const trialManagedEnv = "CODEX_BRIDGE_TRIAL_MANAGED"
 // isTrial reports whether this bridge is the one of fireHook, whose decisions are about no conversation. Its
 // state and its CODEX_HOME are in one scratch folder, so a bridge with the user's Codex can't pass for it.
 func isTrial() bool {
-	folder := filepath.Dir(os.Getenv(store.EnvFolder))
+	folder := filepath.Dir(os.Getenv(statefolder.Env))
 	return os.Getenv(ownCodexEnv) == trialCodex && filepath.Base(filepath.Dir(folder)) == store.ScratchFolder && filepath.Dir(os.Getenv("CODEX_HOME")) == folder
 }
 
@@ -74,7 +75,7 @@ func fireHook(ctx context.Context, policyFiles []string, trial string) (status, 
 	if err != nil {
 		return "", "", err
 	}
-	env = append(append(os.Environ(), env...), store.EnvFolder+"="+filepath.Join(folder, "state"), ownCodexEnv+"="+trialCodex, "OTEL_SDK_DISABLED=true")
+	env = append(append(os.Environ(), env...), statefolder.Env+"="+filepath.Join(folder, "state"), ownCodexEnv+"="+trialCodex, "OTEL_SDK_DISABLED=true")
 	if trial != "" {
 		env = append(env, trialManagedEnv+"="+trial)
 	}

@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -135,7 +136,7 @@ func examineWriting(cfg *config.Config) error {
 	if cfg.Store.URL != "" {
 		return nil
 	}
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func examineWriting(cfg *config.Config) error {
 }
 
 func stateProblem(err error) finding {
-	var access *store.AccessError
+	var access *statefolder.AccessError
 	var newer *store.VersionError
 	switch {
 	case errors.As(err, &access):

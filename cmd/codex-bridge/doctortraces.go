@@ -8,7 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/problem"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/relay/trace"
 )
 
@@ -24,8 +24,8 @@ func examineTraces(cfg *config.Config) []finding {
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return []finding{{"traces", fine, "none yet; " + folder + " is created with the first thread", ""}}
 	}
-	err = store.EnsurePrivateFolder(folder)
-	var access *store.AccessError
+	err = statefolder.Ensure(folder)
+	var access *statefolder.AccessError
 	if errors.As(err, &access) {
 		return []finding{{"traces", broken, access.Path + " " + access.Problem, access.Hint}}
 	}

@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/problem"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
 	"codex-bridge.example/relay/telemetry"
@@ -59,7 +60,7 @@ func (l *ledger) ship(cfg *config.Config, log *slog.Logger) {
 
 // existing returns the state, or store.ErrNotExist. It creates none.
 func (l *ledger) existing(ctx context.Context) (*store.Store, error) {
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/fleet"
@@ -157,7 +158,7 @@ func (l *ledger) store(ctx context.Context) (*store.Store, error) {
 	if s := l.current(); s != nil {
 		return s, nil
 	}
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return nil, fmt.Errorf("can't find the state folder: %w", err)
 	}

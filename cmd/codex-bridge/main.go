@@ -18,7 +18,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/relay/hook"
 )
@@ -185,7 +185,7 @@ func status(err error) int {
 	var variable *guard.EnvFileError
 	var server *guard.ExecServerError
 	var address *listenError
-	var state *store.FolderError
+	var state *statefolder.Error
 	var unsupervised *supervise.UnsupportedError
 	switch {
 	case errors.As(err, &find):

@@ -16,7 +16,7 @@ import (
 	"codex-bridge.example/bridge/bundle"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/problem"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 )
 
 const (
@@ -42,7 +42,7 @@ func sourceClient(from config.PolicySource) (*bundle.Client, error) {
 	if one, ok := sourceClients.Load(key); ok {
 		return one.(*bundle.Client), nil
 	}
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return nil, err
 	}
@@ -130,11 +130,11 @@ func pullBundle(ctx context.Context, from config.PolicySource, minAge time.Durat
 	if err != nil {
 		return bundle.Pulled{}, err
 	}
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return bundle.Pulled{}, err
 	}
-	if err := store.EnsurePrivateFolder(folder); err != nil {
+	if err := statefolder.Ensure(folder); err != nil {
 		return bundle.Pulled{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxPull)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/trace"
 )
@@ -73,7 +74,7 @@ func purgeTraces(_ *config.Config, p *purged, before time.Time) error {
 		return err
 	}
 	if _, err := os.Lstat(folder); err == nil {
-		if err := store.EnsurePrivateFolder(folder); err != nil {
+		if err := statefolder.Ensure(folder); err != nil {
 			return err // a link could lead to another user's files
 		}
 	}
@@ -87,7 +88,7 @@ func purgeTraces(_ *config.Config, p *purged, before time.Time) error {
 
 // purgeAgents removes old logs of agents, with the retention of traces.
 func purgeAgents(_ *config.Config, p *purged, before time.Time) error {
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return err
 	}

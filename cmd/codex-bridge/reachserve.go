@@ -22,7 +22,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/serve"
 )
@@ -70,7 +70,7 @@ func serveSocket(cfg *config.Config, workspace string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	state, err := store.Folder()
+	state, err := statefolder.Path()
 	if err != nil {
 		return "", err
 	}
@@ -239,15 +239,15 @@ func dialServe(socket string, settings serve.Settings) (*websocket.Conn, error) 
 // thread whose client names no folder is refused there. A command/exec without a cwd works there, and with
 // workspace-write can write only this folder, not the state around it.
 func serveFolder() (string, error) {
-	state, err := store.Folder()
+	state, err := statefolder.Path()
 	if err == nil {
-		err = store.EnsurePrivateFolder(state)
+		err = statefolder.Ensure(state)
 	}
 	if err != nil {
 		return "", err
 	}
 	start := filepath.Join(state, "start")
-	return start, store.EnsurePrivateFolder(start)
+	return start, statefolder.Ensure(start)
 }
 
 // ensureServe starts codex-bridge serve for a workspace unless it listens on the socket.

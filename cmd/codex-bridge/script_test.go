@@ -17,6 +17,7 @@ import (
 
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/cmd/internal/scripted"
@@ -98,7 +99,7 @@ func decide(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: decide FILE")
 	}
-	s, err := store.Open(context.Background(), store.Options{Folder: ts.Getenv(store.EnvFolder), URL: ts.Getenv("DATABASE")})
+	s, err := store.Open(context.Background(), store.Options{Folder: ts.Getenv(statefolder.Env), URL: ts.Getenv("DATABASE")})
 	ts.Check(err)
 	defer s.Close()
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
@@ -113,7 +114,7 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: record FILE")
 	}
-	s, err := store.Open(context.Background(), store.Options{Folder: ts.Getenv(store.EnvFolder), URL: ts.Getenv("DATABASE")})
+	s, err := store.Open(context.Background(), store.Options{Folder: ts.Getenv(statefolder.Env), URL: ts.Getenv("DATABASE")})
 	ts.Check(err)
 	defer s.Close()
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
@@ -165,7 +166,7 @@ func tamper(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: tamper SQL")
 	}
-	db, err := sql.Open("sqlite", filepath.Join(ts.Getenv(store.EnvFolder), store.DatabaseFile))
+	db, err := sql.Open("sqlite", filepath.Join(ts.Getenv(statefolder.Env), store.DatabaseFile))
 	ts.Check(err)
 	defer db.Close()
 	_, err = db.Exec(args[0])

@@ -15,7 +15,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/relay/redact"
 )
 
@@ -155,7 +155,7 @@ func hideSocket(world *policy.State) error {
 	}
 	at, err := world.Paths.Canonical(folder)
 	if err != nil {
-		return fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, store.EnvFolder)
+		return fmt.Errorf("the folder of the hooks' socket %s can't be protected: %w; name another state folder with %s", folder, err, statefolder.Env)
 	}
 	world.Sensitive, world.Hidden = append(world.Sensitive, at), []string{at}
 	return nil

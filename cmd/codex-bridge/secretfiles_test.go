@@ -11,7 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // newFolder returns a function for paths in a new folder, which is the home folder and has the state.
@@ -30,7 +30,7 @@ func newFolder(t *testing.T, files ...string) (at func(name string) string) {
 	t.Setenv("HOME", root)
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	t.Setenv("TMPDIR", at("tmp"))
-	t.Setenv(store.EnvFolder, at("state"))
+	t.Setenv(statefolder.Env, at("state"))
 	return at
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/relay/trace"
 )
 
@@ -66,7 +66,7 @@ timeout = "100ms"
 // traceOf waits for an event in the trace of a thread, and returns the last event of each type.
 func traceOf(t *testing.T, thread string, until trace.Type) map[trace.Type]trace.Event {
 	t.Helper()
-	state, err := store.Folder()
+	state, err := statefolder.Path()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/redact"
 	"codex-bridge.example/relay/telemetry"
@@ -22,7 +23,7 @@ import (
 
 // traceFolder returns the folder of the traces.
 func traceFolder() (string, error) {
-	state, err := store.Folder()
+	state, err := statefolder.Path()
 	if err != nil {
 		return "", err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // untestedCodex returns a sentence for the user if Codex is newer than the tested one; "" otherwise, and if
@@ -36,11 +36,11 @@ func untestedCodex(ctx context.Context, program *codex.Program, log *slog.Logger
 // recordUntested records in the state folder that Codex of this version was reported by a bridge that was
 // tested with an older one. first reports that no bridge with the same tested release has done so.
 func recordUntested(version string) (first bool, err error) {
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		return false, err
 	}
-	if err := store.EnsurePrivateFolder(folder); err != nil {
+	if err := statefolder.Ensure(folder); err != nil {
 		return false, err
 	}
 	name := filepath.Join("untested", version+" with "+methods.Measured)

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/relay/trace"
 )
 
@@ -314,7 +314,7 @@ func (c toolTimeCase) play(t *testing.T) {
 // allOf returns the events of a type in the trace of a thread so far.
 func allOf(t *testing.T, thread string, of trace.Type) (all []trace.Event) {
 	t.Helper()
-	state, err := store.Folder()
+	state, err := statefolder.Path()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge.example/bridge/bridgetest/vectors"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/relay/trace"
 )
 
@@ -43,7 +43,7 @@ func (w *assembled) sendProbe(member string) (data json.RawMessage, line string)
 // probe waits for the last such event.
 func (w *assembled) probe() (data json.RawMessage, line string) {
 	w.t.Helper()
-	folder, err := store.Folder()
+	folder, err := statefolder.Path()
 	if err != nil {
 		w.t.Fatal(err)
 	}

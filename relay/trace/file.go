@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/statefolder"
 )
 
 // fullLen is reserved for the event FileFull.
@@ -51,7 +51,7 @@ func (f *file) write(line []byte, last bool) error {
 // checks the identity of an existing one after opening, so that it never writes through a symbolic
 // link.
 func (f *file) open() error {
-	if err := store.EnsurePrivateFolder(filepath.Dir(f.path)); err != nil {
+	if err := statefolder.Ensure(filepath.Dir(f.path)); err != nil {
 		return err
 	}
 	created, err := os.OpenFile(f.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
@@ -62,7 +62,7 @@ func (f *file) open() error {
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := store.CheckPrivateFile(f.path); err != nil {
+	if err := statefolder.CheckFile(f.path); err != nil {
 		return err
 	}
 	before, err := os.Lstat(f.path)

@@ -1,4 +1,4 @@
-package store
+package statefolder
 
 import "io/fs"
 
@@ -6,5 +6,5 @@ import "io/fs"
 // the access list of the user's local application data.
 func checkPrivate(string, fs.FileInfo, string) error { return nil }
 
-// syncFolder does nothing on Windows: it can't sync folders.
-func syncFolder(string) error { return nil }
+// Sync does nothing on Windows: it can't sync folders.
+func Sync(string) error { return nil }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package statefolder
 
 import (
 	"errors"
@@ -19,20 +19,20 @@ func checkPrivate(path string, info fs.FileInfo, mode string) error {
 		return fmt.Errorf("%s: the owner is unknown", path)
 	}
 	if uid := os.Geteuid(); int(stat.Uid) != uid {
-		return &AccessError{path, fmt.Sprintf("belongs to the user %d, but the bridge runs as %d", stat.Uid, uid), "run codex-bridge as its owner, or " + hintOtherFolder}
+		return &AccessError{path, fmt.Sprintf("belongs to the user %d, but the bridge runs as %d", stat.Uid, uid), "run codex-bridge as its owner, or " + HintOther}
 	}
 	if perm := info.Mode().Perm(); perm&0o077 != 0 {
 		return &AccessError{path, fmt.Sprintf("is accessible for other users: its mode is %04o", perm), "chmod " + mode + " " + path}
 	}
 	if stat.Nlink > 1 && info.Mode().IsRegular() {
-		return &AccessError{path, fmt.Sprintf("has %d hard links; changes through another link would be lost", stat.Nlink), "remove the other hard links, or " + hintOtherFolder}
+		return &AccessError{path, fmt.Sprintf("has %d hard links; changes through another link would be lost", stat.Nlink), "remove the other hard links, or " + HintOther}
 	}
 	return nil
 }
 
-// syncFolder makes a new entry of a folder survive a loss of power. SQLite syncs its files, but not
+// Sync makes a new entry of a folder survive a loss of power. SQLite syncs its files, but not
 // the folder they are in.
-func syncFolder(path string) error {
+func Sync(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
