@@ -13,6 +13,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/answer"
@@ -231,7 +232,7 @@ func (modelPolicy) RequestFacts(string, rpc.Value, bool) string                 
 func (p modelPolicy) Client() string                                                   { return p.name }
 func (modelPolicy) Consents(rpc.Value, policy.ToolCall) bool                           { return false }
 func (modelPolicy) WantsNotification(string) bool                                      { return true }
-func (modelPolicy) Append(context.Context, store.Decision) error                       { return nil }
+func (modelPolicy) Append(context.Context, decision.Record) error                      { return nil }
 func (modelPolicy) AsksAboutMCP(string, string) bool                                   { return false }
 func (modelPolicy) AcceptsCall(context.Context, *rpc.Envelope) bool                    { return false }
 func (modelPolicy) RecordChange(context.Context, *rpc.Envelope, []byte, policy.Change) {}

@@ -12,15 +12,15 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/setting"
-	"codex-bridge.example/bridge/store"
 )
 
 // fullDisk is a decision log that can't be written.
 type fullDisk struct{}
 
-func (fullDisk) Append(context.Context, store.Decision) error { return errors.New("disk full") }
+func (fullDisk) Append(context.Context, decision.Record) error { return errors.New("disk full") }
 
 // A command that the user's own rules would let leave the sandbox gets an input with which it
 // stays. It must not run if that is not possible, or can't be logged.

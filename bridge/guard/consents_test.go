@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
@@ -94,7 +94,7 @@ func TestPersonDecidesAboutMethod(t *testing.T) {
 			var log book
 			c, told := asks(t, test.person, &log)
 			const request = `{"id":1,"method":"thread/name/set","params":{"threadId":"t","name":"x"}}`
-			want := store.Decision{Method: "thread/name/set", Thread: "t", Mode: "enforce", Verdict: "deny", Rule: `policy.methods."thread/name/set"`}
+			want := decision.Record{Method: "thread/name/set", Thread: "t", Mode: "enforce", Verdict: "deny", Rule: `policy.methods."thread/name/set"`}
 			if test.reason == yes {
 				want.Verdict, want.Fields = "accept", []string{"method"}
 				const answer = `{"id":1,"result":{}}`
@@ -109,7 +109,7 @@ func TestPersonDecidesAboutMethod(t *testing.T) {
 			if reason == yes {
 				reason += ` with {"threadId":"t","name":"x"}`
 			}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(store.Decision{}, "Time", "Reason", "Origin", "Message", "CanWait")); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(decision.Record{}, "Time", "Reason", "Origin", "Message", "CanWait")); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			if begin, isOpen := strings.CutSuffix(reason, "<error>"); got.Reason != reason && !(isOpen && strings.HasPrefix(got.Reason, begin)) {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
@@ -51,7 +51,7 @@ codex<  {"id":7,"error":{"code":-32700,"message":"<text>"}}
 			b.mu.Lock()
 			digest := ""
 			if test.line != "" {
-				digest = store.Sum([]byte(test.line))
+				digest = decision.Sum([]byte(test.line))
 			}
 			switch {
 			case len(b.entries) != 1:

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 )
 
 const exceptionPolicy = "[policy]\nsandbox = \"read-only\"\nescalation = \"ask\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\n" +
@@ -35,7 +35,7 @@ func TestUseOfAnExceptionIsLogged(t *testing.T) {
 			use := bash(t, test.command, w.StartFolder)
 			use.ID = test.call
 			var passed []string
-			g.OnPassed(func(d store.Decision) { passed = append(passed, d.Rule) })
+			g.OnPassed(func(d decision.Record) { passed = append(passed, d.Rule) })
 			r := g.Tool(t.Context(), "t1", "u", use, []byte("call"))
 			if rule := map[bool]string{true: "policy.rule"}[test.reason != ""]; !slices.Equal(passed, []string{rule}) {
 				t.Errorf("the trace gets %q", passed)

@@ -7,20 +7,20 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
 // OnPassed registers f, which is called with each tool call that the policy lets run without a
 // question. The decision log has such a call only if an exception allows it; then Rule is set. f must not wait. Call OnPassed before the conversation
 // starts.
-func (g *Guard) OnPassed(f func(store.Decision)) { g.passed = f }
+func (g *Guard) OnPassed(f func(decision.Record)) { g.passed = f }
 
 // notifyPassed calls the function of OnPassed. rule is that of the decision log; "" if it has no entry.
 func (g *Guard) notifyPassed(mode config.Mode, method, thread, turn, rule string, facts func() string) {
 	if g.passed != nil {
-		g.passed(store.Decision{
+		g.passed(decision.Record{
 			Time: time.Now(), Client: g.clientName(), Method: method, Thread: clip(thread), Turn: clip(turn),
 			Mode: string(mode), Verdict: string(policy.Pass), Rule: rule, Facts: facts(),
 		})

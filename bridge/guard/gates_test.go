@@ -10,9 +10,9 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
@@ -79,7 +79,7 @@ codex< {"id":2,"method":"`+method+`","params":{"threadId":"t1",`+input+`"approva
 // logbook is a decision log that stores nothing if the caller's context is done.
 type logbook struct{ book }
 
-func (b *logbook) Append(ctx context.Context, d store.Decision) error {
+func (b *logbook) Append(ctx context.Context, d decision.Record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/bridge/userrules"
 	"codex-bridge.example/rpc"
 )
@@ -42,7 +42,7 @@ type Guard struct {
 	peer                  *bridge.Conn
 	recorder              Recorder
 	listeners             []func(Applied)
-	passed                func(store.Decision) // set by OnPassed; may be nil
+	passed                func(decision.Record) // set by OnPassed; may be nil
 	counts                struct{ rewritten, refused atomic.Int64 }
 	log                   *slog.Logger
 }

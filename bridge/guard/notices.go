@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
@@ -157,7 +157,7 @@ func (g *Guard) warnUntested(call *bridge.ClientMessage) {
 		if g.peer.OptedOut(configWarning) {
 			g.log.Warn(text) // the client does not show it
 		}
-		err := g.recorder.Append(context.Background(), store.Decision{
+		err := g.recorder.Append(context.Background(), decision.Record{
 			Time: time.Now(), Client: g.clientName(), Method: method, Verdict: string(policy.Pass), Mode: string(g.Mode()), Rule: "codex.version", Reason: text, CanWait: true,
 		})
 		if err != nil {

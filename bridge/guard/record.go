@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
@@ -20,7 +20,7 @@ import (
 type Recorder interface {
 	// Append returns when the decision is stored so that a crash can't lose it. A decision with CanWait
 	// may be stored later if the log is away.
-	Append(context.Context, store.Decision) error
+	Append(context.Context, decision.Record) error
 }
 
 // NoRecord is a Recorder that discards all decisions.
@@ -28,7 +28,7 @@ var NoRecord Recorder = noRecord{}
 
 type noRecord struct{}
 
-func (noRecord) Append(context.Context, store.Decision) error { return nil }
+func (noRecord) Append(context.Context, decision.Record) error { return nil }
 
 const (
 	// recordTimeout bounds the time to write one decision.
@@ -64,13 +64,13 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(m.recordTimeout, recordTimeout))
 	defer cancel()
-	entry := store.Decision{
+	entry := decision.Record{
 		Time: time.Now(), Client: g.clientName(), Method: m.method, Thread: clip(m.thread), Turn: clip(m.turn),
 		Mode: string(mode), Verdict: string(d.Verdict), Facts: m.facts,
 		CanWait: m.canWait || d.Verdict == policy.Deny || mode != config.Enforce,
 	}
 	if line := bytes.TrimSpace(m.line); len(line) > 0 {
-		entry.Message = store.Sum(line)
+		entry.Message = decision.Sum(line)
 	}
 	for _, c := range d.Changes {
 		entry.Fields = append(entry.Fields, c.Field)

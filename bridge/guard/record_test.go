@@ -13,21 +13,21 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
 // book is a decision log in memory; with err it stores nothing.
 type book struct {
 	mu      sync.Mutex
-	entries []store.Decision
+	entries []decision.Record
 	err     error
 }
 
-func (b *book) Append(_ context.Context, d store.Decision) error {
+func (b *book) Append(_ context.Context, d decision.Record) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil {
@@ -62,16 +62,16 @@ editor< {"id":4,"error":{"code":-32013,"message":"<text>","data":"$unlike"}}
 editor> {"id":5,"method":"turn/start","params":{"threadId":"t1","input":[]}}
 editor< {"id":5,"error":{"code":-32013,"message":"<text>","data":"$unverified"}}
 `)
-	want := []store.Decision{
+	want := []decision.Record{
 		{Client: "ed 2", Method: "fs/writeFile", Mode: "enforce", Verdict: "deny", Rule: "policy.methods", CanWait: true},
 		{Client: "ed 2", Method: "thread/start", Mode: "enforce", Verdict: "rewrite", Rule: "policy.approval", Fields: []string{"params.approvalPolicy"}},
 		{Client: "ed 2", Method: "thread/start", Thread: "t1", Mode: "enforce", Verdict: "deny", Rule: "policy.approval", Fields: []string{"result.approvalPolicy"}, CanWait: true},
 		{Client: "ed 2", Method: "turn/start", Thread: "t1", Mode: "enforce", Verdict: "deny", Rule: "policy.mode", Fields: []string{"params.threadId"}, CanWait: true},
 	}
-	if diff := cmp.Diff(want, b.entries, cmpopts.IgnoreFields(store.Decision{}, "Time", "Reason", "Origin", "Message")); diff != "" {
+	if diff := cmp.Diff(want, b.entries, cmpopts.IgnoreFields(decision.Record{}, "Time", "Reason", "Origin", "Message")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if b.entries[0].Message != store.Sum([]byte(refused)) {
+	if b.entries[0].Message != decision.Sum([]byte(refused)) {
 		t.Errorf("the hash is that of another message: %s", b.entries[0].Message)
 	}
 	for _, e := range b.entries {

@@ -13,10 +13,10 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
@@ -194,7 +194,7 @@ func (g *Guard) FailedHandler(ctx context.Context, thread, turn, event, reason s
 	if mode := g.policies(thread)[0].Mode(); mode != config.Off {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
-		err := g.recorder.Append(ctx, store.Decision{
+		err := g.recorder.Append(ctx, decision.Record{
 			Time: time.Now(), Client: g.clientName(), Method: "hook/" + event, Thread: clip(thread), Turn: clip(turn),
 			Mode: string(mode), Verdict: string(policy.Pass), Rule: "hooks.handler", Reason: reason, CanWait: true,
 		})

@@ -9,8 +9,8 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
@@ -158,7 +158,7 @@ func (g *Guard) recordGateChange(ctx context.Context, r gateRequest, gated bool)
 	g.log.Info(reason, "thread", r.thread, "method", r.method, "client", g.clientName())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortRecordTimeout)
 	defer cancel()
-	err := g.recorder.Append(ctx, store.Decision{
+	err := g.recorder.Append(ctx, decision.Record{
 		Time: time.Now(), Client: g.clientName(), Method: r.method, Thread: clip(r.thread), Verdict: string(policy.Pass), Mode: string(config.Enforce),
 		Rule: "policy.gate", Reason: reason, Fields: []string{"params.approvalPolicy"}, CanWait: true,
 	})

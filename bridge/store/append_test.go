@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,11 +13,11 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 
-func testDecision() store.Decision {
-	return store.Decision{
+func testDecision() decision.Record {
+	return decision.Record{
 		Time: noon, Client: "zed/1.2", Thread: "T", Turn: "U", Method: "turn/start", Verdict: "rewrite", Mode: "enforce",
 		Rule: "policy.sandbox", Reason: "too much", Origin: "config.toml:3", Fields: []string{"params.a", "params.b"},
-		Message: store.Sum([]byte("{}")), Facts: `{"id":"call"}`,
+		Message: decision.Sum([]byte("{}")), Facts: `{"id":"call"}`,
 	}
 }
 
@@ -25,12 +26,12 @@ func TestAppend(t *testing.T) {
 	long := strings.Repeat("ä", 3000)
 	kept := testDecision()
 	kept.Time = time.Date(2026, 3, 1, 11, 0, 0, 123456000, time.UTC)
-	with := func(change func(*store.Decision)) store.Decision {
+	with := func(change func(*decision.Record)) decision.Record {
 		d := testDecision()
 		change(&d)
 		return d
 	}
-	wants := func(change func(*store.Decision)) store.Decision {
+	wants := func(change func(*decision.Record)) decision.Record {
 		d := kept
 		change(&d)
 		return d
@@ -40,31 +41,31 @@ func TestAppend(t *testing.T) {
 		s := open(t, o)
 		for _, tt := range []struct {
 			name      string
-			give, get store.Decision
+			give, get decision.Record
 		}{
 			{"all fields", testDecision(), kept},
-			{"none", store.Decision{Time: noon}, store.Decision{Time: kept.Time, Fields: []string{}}},
-			{"signs", with(func(d *store.Decision) {
+			{"none", decision.Record{Time: noon}, decision.Record{Time: kept.Time, Fields: []string{}}},
+			{"signs", with(func(d *decision.Record) {
 				d.Reason, d.Fields = "<&>\"\\\n\u2028\x1b\x7f é 😀 '; --", []string{"\x1b", "</a>", "$1"}
 			}),
-				wants(func(d *store.Decision) {
+				wants(func(d *decision.Record) {
 					d.Reason, d.Fields = "<&>\"\\\n\u2028\x1b\x7f é 😀 '; --", []string{"\x1b", "</a>", "$1"}
 				})},
-			{"what PostgreSQL can't hold", with(func(d *store.Decision) { d.Client, d.Fields = "a\x00b\xff", []string{"\x00\xc3"} }),
-				wants(func(d *store.Decision) { d.Client, d.Fields = "a\uFFFDb\uFFFD", []string{"\uFFFD\uFFFD"} })},
-			{"long facts", with(func(d *store.Decision) { d.Facts = strings.Repeat("x", 65<<10) }), wants(func(d *store.Decision) { d.Facts = "" })},
-			{"long", with(func(d *store.Decision) { d.Thread = long }), wants(func(d *store.Decision) { d.Thread = long[:4096] + "…" })},
-			{"long, cut between two runes", with(func(d *store.Decision) { d.Thread = "a" + long }),
-				wants(func(d *store.Decision) { d.Thread = "a" + long[:4094] + "…" })},
-			{"many fields", with(func(d *store.Decision) { d.Fields = many }),
-				wants(func(d *store.Decision) { d.Fields = append(many[:128:128], "…") })},
+			{"what PostgreSQL can't hold", with(func(d *decision.Record) { d.Client, d.Fields = "a\x00b\xff", []string{"\x00\xc3"} }),
+				wants(func(d *decision.Record) { d.Client, d.Fields = "a\uFFFDb\uFFFD", []string{"\uFFFD\uFFFD"} })},
+			{"long facts", with(func(d *decision.Record) { d.Facts = strings.Repeat("x", 65<<10) }), wants(func(d *decision.Record) { d.Facts = "" })},
+			{"long", with(func(d *decision.Record) { d.Thread = long }), wants(func(d *decision.Record) { d.Thread = long[:4096] + "…" })},
+			{"long, cut between two runes", with(func(d *decision.Record) { d.Thread = "a" + long }),
+				wants(func(d *decision.Record) { d.Thread = "a" + long[:4094] + "…" })},
+			{"many fields", with(func(d *decision.Record) { d.Fields = many }),
+				wants(func(d *decision.Record) { d.Fields = append(many[:128:128], "…") })},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				if err := s.Append(t.Context(), tt.give); err != nil {
 					t.Fatal(err)
 				}
 				last := readEntries(t, s, store.Filter{Limit: 1})
-				if diff := cmp.Diff([]store.Decision{tt.get}, decisions(last)); diff != "" {
+				if diff := cmp.Diff([]decision.Record{tt.get}, decisions(last)); diff != "" {
 					t.Error(diff)
 				}
 			})
@@ -78,7 +79,7 @@ func TestAppend(t *testing.T) {
 func TestAppendSetsTime(t *testing.T) {
 	s := open(t, backends[0].fresh(t))
 	before := time.Now().Truncate(time.Microsecond)
-	if err := s.Append(t.Context(), store.Decision{}); err != nil {
+	if err := s.Append(t.Context(), decision.Record{}); err != nil {
 		t.Fatal(err)
 	}
 	got := readEntries(t, s, store.Filter{})[0].Time
@@ -90,9 +91,9 @@ func TestAppendSetsTime(t *testing.T) {
 // Append refuses content of messages, and years that the format of times can't hold.
 func TestAppendRefusesContentAndYears(t *testing.T) {
 	s := open(t, backends[0].fresh(t))
-	for _, d := range []store.Decision{
+	for _, d := range []decision.Record{
 		{Message: `{"method":"turn/start"}`},
-		{Message: strings.ToUpper(store.Sum(nil))},
+		{Message: strings.ToUpper(decision.Sum(nil))},
 		{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		{Time: time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
@@ -120,10 +121,10 @@ func readEntries(t testing.TB, s *store.Store, f store.Filter) []store.Entry {
 	return all
 }
 
-func decisions(all []store.Entry) []store.Decision {
-	var ds []store.Decision
+func decisions(all []store.Entry) []decision.Record {
+	var ds []decision.Record
 	for _, e := range all {
-		ds = append(ds, e.Decision)
+		ds = append(ds, e.Record)
 	}
 	return ds
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // VerdictMissing is the verdict of an entry that says how many decisions are missing in the log.
@@ -24,7 +26,7 @@ const firstWait = 2 * time.Second
 // lost connection. Decisions that hold without their entry are kept in memory and written later, in
 // order. One entry counts those that there was no room for. Safe for concurrent use.
 type Backlog struct {
-	write func(context.Context, Decision) error
+	write func(context.Context, decision.Record) error
 	log   *slog.Logger
 	ctx   context.Context // of the writes of kept decisions; ends with Close
 	stop  context.CancelFunc
@@ -38,13 +40,13 @@ type Backlog struct {
 
 // keptDecision is a decision, or the number of missing ones.
 type keptDecision struct {
-	Decision
+	decision.Record
 	missing      int
 	since, until time.Time // of the missing ones
 }
 
 // NewBacklog returns a Backlog for a log. write returns when a decision is stored.
-func NewBacklog(write func(context.Context, Decision) error, log *slog.Logger) *Backlog {
+func NewBacklog(write func(context.Context, decision.Record) error, log *slog.Logger) *Backlog {
 	b := &Backlog{write: write, log: log}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
@@ -52,7 +54,7 @@ func NewBacklog(write func(context.Context, Decision) error, log *slog.Logger) *
 
 // Append writes a decision after those that are kept. If it returns an error, the log may not have
 // the decision.
-func (b *Backlog) Append(ctx context.Context, d Decision) error {
+func (b *Backlog) Append(ctx context.Context, d decision.Record) error {
 	b.mu.Lock()
 	empty := b.empty
 	b.mu.Unlock()
@@ -74,7 +76,7 @@ func (b *Backlog) Append(ctx context.Context, d Decision) error {
 
 // Keep writes a decision that holds without its entry. If the log is away, Keep returns at once, and
 // the decision is written later. The error says why a decision can never be written.
-func (b *Backlog) Keep(ctx context.Context, d Decision) error {
+func (b *Backlog) Keep(ctx context.Context, d decision.Record) error {
 	if _, err := newEntry(d); err != nil {
 		return err
 	}
@@ -102,12 +104,12 @@ func (b *Backlog) Keep(ctx context.Context, d Decision) error {
 }
 
 // keep adds a decision, or counts it as missing. b.mu is locked.
-func (b *Backlog) keep(d Decision) {
-	size := d.size()
+func (b *Backlog) keep(d decision.Record) {
+	size := sizeOf(d)
 	last := len(b.kept) - 1
 	switch {
 	case len(b.kept) < maxKept && b.bytes+size <= maxKeptBytes:
-		b.kept = append(b.kept, keptDecision{Decision: d})
+		b.kept = append(b.kept, keptDecision{Record: d})
 		b.bytes += size
 	case last > 0 && b.kept[last].missing > 0: // the first one is being written
 		b.kept[last].missing++
@@ -122,8 +124,8 @@ func (b *Backlog) keep(d Decision) {
 	}
 }
 
-// size returns about how many bytes of memory the decision uses.
-func (d Decision) size() int {
+// sizeOf returns about how many bytes of memory the decision uses.
+func sizeOf(d decision.Record) int {
 	size := 512 // of the struct
 	for _, text := range []string{d.Client, d.Thread, d.Turn, d.Method, d.Verdict, d.Mode, d.Rule, d.Reason, d.Origin, d.Message, d.Facts} {
 		size += len(text)
@@ -135,11 +137,11 @@ func (d Decision) size() int {
 }
 
 // entry returns the decision for the log.
-func (k keptDecision) entry() Decision {
+func (k keptDecision) entry() decision.Record {
 	if k.missing == 0 {
-		return k.Decision
+		return k.Record
 	}
-	return Decision{
+	return decision.Record{
 		Method: "decision log", Verdict: VerdictMissing, Rule: "store",
 		Reason: fmt.Sprintf("%d decisions, made from %s to %s, are missing: the log could not be written, and the bridge keeps %d decisions or %d MiB",
 			k.missing, k.since.UTC().Format(time.RFC3339), k.until.UTC().Format(time.RFC3339), maxKept, maxKeptBytes>>20),
@@ -168,7 +170,7 @@ func (b *Backlog) writeKept() {
 			b.mu.Lock()
 			b.kept = b.kept[1:]
 			if next.missing == 0 {
-				b.bytes -= next.size()
+				b.bytes -= sizeOf(next.Record)
 			}
 			b.mu.Unlock()
 			written++

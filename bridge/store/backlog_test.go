@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -18,10 +19,10 @@ import (
 type switchedLog struct {
 	mu      sync.Mutex
 	away    bool
-	entries []store.Decision
+	entries []decision.Record
 }
 
-func (l *switchedLog) write(ctx context.Context, d store.Decision) error {
+func (l *switchedLog) write(ctx context.Context, d decision.Record) error {
 	if l.set(nil, &d) {
 		return nil
 	}
@@ -30,7 +31,7 @@ func (l *switchedLog) write(ctx context.Context, d store.Decision) error {
 }
 
 // set changes whether the log is away, or adds an entry. It reports whether the log is there.
-func (l *switchedLog) set(away *bool, d *store.Decision) bool {
+func (l *switchedLog) set(away *bool, d *decision.Record) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if away != nil {
@@ -42,8 +43,8 @@ func (l *switchedLog) set(away *bool, d *store.Decision) bool {
 	return !l.away
 }
 
-func refused(n int) store.Decision {
-	return store.Decision{Method: fmt.Sprint("m", n), Verdict: "deny", CanWait: true}
+func refused(n int) decision.Record {
+	return decision.Record{Method: fmt.Sprint("m", n), Verdict: "deny", CanWait: true}
 }
 
 // Refusals wait for a log that is away: the first one for two seconds, later ones not. They are
@@ -62,11 +63,11 @@ func TestBacklogWritesInOrder(t *testing.T) {
 		if waited := time.Since(start); waited != 2*time.Second {
 			t.Errorf("100 refusals waited %s", waited)
 		}
-		if err := b.Append(t.Context(), store.Decision{Method: "needed"}); err == nil || time.Since(start) != 12*time.Second {
+		if err := b.Append(t.Context(), decision.Record{Method: "needed"}); err == nil || time.Since(start) != 12*time.Second {
 			t.Errorf("a decision that needs its entry: error %v after %s", err, time.Since(start))
 		}
 		log.set(&no, nil)
-		if err := b.Append(t.Context(), store.Decision{Method: "later"}); err != nil {
+		if err := b.Append(t.Context(), decision.Record{Method: "later"}); err != nil {
 			t.Error(err)
 		}
 		if n := len(log.entries); n != 101 || log.entries[100].Method != "later" {
@@ -117,7 +118,7 @@ func TestBacklogIsLost(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if err := b.Keep(t.Context(), store.Decision{Message: "content"}); err == nil {
+		if err := b.Keep(t.Context(), decision.Record{Message: "content"}); err == nil {
 			t.Error("an invalid decision is kept")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -135,7 +136,7 @@ func TestBacklogEndsItsWrite(t *testing.T) {
 		log, yes := &switchedLog{}, true
 		log.set(&yes, nil)
 		writes := make(chan error, 2)
-		b := store.NewBacklog(func(ctx context.Context, d store.Decision) error {
+		b := store.NewBacklog(func(ctx context.Context, d decision.Record) error {
 			err := log.write(ctx, d)
 			writes <- context.Cause(ctx)
 			return err

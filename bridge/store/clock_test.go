@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,7 +83,7 @@ func TestGrantsAtChangedClock(t *testing.T) {
 		s := open(t, o)
 		ahead, now := testGrant(0, "/a"), testGrant(1, "/a")
 		ahead.Created, ahead.Expires = ahead.Created.AddDate(0, 1, 0), ahead.Expires.AddDate(0, 1, 0)
-		for _, g := range []store.Grant{ahead, now} {
+		for _, g := range []decision.Grant{ahead, now} {
 			if err := s.AddGrant(t.Context(), g, 9); err != nil {
 				t.Fatal(err)
 			}

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -11,6 +9,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // Limits of one decision: a client supplies some of the texts, and must not fill the disk with one
@@ -21,34 +21,6 @@ const (
 	maxFacts  = 64 << 10 // bytes
 )
 
-// Decision is the bridge's decision about one message, and the reason. Append truncates texts to
-// 4096 bytes and the list of fields to 128, and marks the end with "…". It replaces NUL and invalid
-// UTF-8 with U+FFFD. It leaves out Facts of more than 64 KiB.
-type Decision struct {
-	Time    time.Time // zero: the time of Append; microsecond precision
-	Client  string    // the client's name and version
-	Thread  string
-	Turn    string
-	Method  string
-	Verdict string // "rewrite", "deny" …
-	Mode    string // policy.mode
-	Rule    string // a configuration key, or the name of a rule
-	Reason  string
-	Origin  string   // the file and line that set the rule
-	Fields  []string // that the bridge changed or refused
-	Message string   // Sum of the message, not its content; may be empty
-	Facts   string   // policy.Facts as JSON; may be empty
-	// CanWait marks a decision that holds without its entry, such as a refusal. It is not stored; see
-	// Backlog.
-	CanWait bool
-}
-
-// Sum returns the SHA-256 in hex by which the log names a message.
-func Sum(message []byte) string {
-	sum := sha256.Sum256(message)
-	return hex.EncodeToString(sum[:])
-}
-
 var hexSum = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 var errContent = errors.New("Decision.Message is not a SHA-256 in hex; the log holds no content of messages")
@@ -56,7 +28,7 @@ var errContent = errors.New("Decision.Message is not a SHA-256 in hex; the log h
 // Append adds a decision to the log. When it returns nil, the decision is on disk. That takes one
 // sync, 0.2 to 0.5 ms on ext4 on a virtual disk, and the time of the writers before it. After an
 // error the caller must refuse the message; the log may have the decision all the same.
-func (s *Store) Append(ctx context.Context, d Decision) error {
+func (s *Store) Append(ctx context.Context, d decision.Record) error {
 	e, err := newEntry(d)
 	if err != nil {
 		return err
@@ -72,7 +44,7 @@ func (s *Store) Append(ctx context.Context, d Decision) error {
 }
 
 // newEntry returns a decision in the form that the log holds.
-func newEntry(d Decision) (Entry, error) {
+func newEntry(d decision.Record) (Entry, error) {
 	if d.Message != "" && !hexSum().MatchString(d.Message) {
 		return Entry{}, errContent
 	}
@@ -98,7 +70,7 @@ func newEntry(d Decision) (Entry, error) {
 	if d.Facts = cleanRecordText(d.Facts); len(d.Facts) > maxFacts {
 		d.Facts = ""
 	}
-	return Entry{Decision: d}, nil
+	return Entry{Record: d}, nil
 }
 
 // truncate returns a text in a form that both databases accept and return unchanged.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +16,7 @@ func TestDecisions(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
 		for i := range 10 {
-			if err := s.Append(t.Context(), store.Decision{
+			if err := s.Append(t.Context(), decision.Record{
 				Time: day.Add(time.Duration(i) * time.Hour), Thread: fmt.Sprint("T", i%2), Method: fmt.Sprint("m", i%3),
 				Verdict: []string{"deny", "rewrite"}[i/5],
 			}); err != nil {

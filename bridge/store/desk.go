@@ -6,18 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"codex-bridge.example/bridge/decision"
 )
-
-// DeskRequest is a request to the approval desk that waits for answers. Text is the request as relay/approvals
-// encodes it.
-type DeskRequest struct {
-	ID      string
-	Text    string
-	Expires time.Time // microsecond precision
-}
-
-// DeskAnswer is an answer to a request. The store does not check the signature.
-type DeskAnswer struct{ Decision, Signature string }
 
 // maxDeskAnswers bounds the answers to a request, and maxDeskAnswer the length of each in bytes.
 const (
@@ -25,7 +16,7 @@ const (
 	maxDeskAnswer  = 16 << 10
 )
 
-func (r *DeskRequest) scan(scan func(...any) error) error {
+func scanDeskRequest(r *decision.DeskRequest, scan func(...any) error) error {
 	var expires string
 	err := scan(&r.ID, &r.Text, &expires)
 	if err == nil {
@@ -35,7 +26,7 @@ func (r *DeskRequest) scan(scan func(...any) error) error {
 }
 
 // AddDeskRequest writes a request, and deletes those that have expired at now.
-func (s *Store) AddDeskRequest(ctx context.Context, r DeskRequest, now time.Time) error {
+func (s *Store) AddDeskRequest(ctx context.Context, r decision.DeskRequest, now time.Time) error {
 	err := s.update(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM desk_requests WHERE expires <= $1`, now.UTC().Format(timeLayout)); err != nil {
 			return err
@@ -53,8 +44,8 @@ func (s *Store) AddDeskRequest(ctx context.Context, r DeskRequest, now time.Time
 }
 
 // DeskRequests returns the requests, also expired ones, the one that expires first first.
-func (s *Store) DeskRequests(ctx context.Context) ([]DeskRequest, error) {
-	all, err := queryAll(ctx, s.read, (*DeskRequest).scan, `SELECT id, request, expires FROM desk_requests ORDER BY expires, id`)
+func (s *Store) DeskRequests(ctx context.Context) ([]decision.DeskRequest, error) {
+	all, err := queryAll(ctx, s.read, scanDeskRequest, `SELECT id, request, expires FROM desk_requests ORDER BY expires, id`)
 	if err != nil {
 		return nil, fmt.Errorf("the requests for approval in %s can't be read: %w", s.location, s.describe(err))
 	}
@@ -65,7 +56,7 @@ func (s *Store) DeskRequests(ctx context.Context) ([]DeskRequest, error) {
 var ErrNoDeskRequest = errors.New("no request with this id waits for an answer")
 
 // AddDeskAnswer writes an answer to a request that waits.
-func (s *Store) AddDeskAnswer(ctx context.Context, id string, a DeskAnswer) error {
+func (s *Store) AddDeskAnswer(ctx context.Context, id string, a decision.DeskAnswer) error {
 	if len(a.Decision)+len(a.Signature) > maxDeskAnswer {
 		return fmt.Errorf("the answer is longer than %d bytes", maxDeskAnswer)
 	}
@@ -82,8 +73,8 @@ func (s *Store) AddDeskAnswer(ctx context.Context, id string, a DeskAnswer) erro
 }
 
 // DeskAnswers returns the answers to a request, the oldest first.
-func (s *Store) DeskAnswers(ctx context.Context, id string) ([]DeskAnswer, error) {
-	scan := func(a *DeskAnswer, scan func(...any) error) error { return scan(&a.Decision, &a.Signature) }
+func (s *Store) DeskAnswers(ctx context.Context, id string) ([]decision.DeskAnswer, error) {
+	scan := func(a *decision.DeskAnswer, scan func(...any) error) error { return scan(&a.Decision, &a.Signature) }
 	all, err := queryAll(ctx, s.read, scan, `SELECT decision, signature FROM desk_answers WHERE id = $1 ORDER BY seq`, id)
 	if err != nil {
 		return nil, fmt.Errorf("the answers in %s can't be read: %w", s.location, s.describe(err))

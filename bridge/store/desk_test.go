@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -33,31 +34,31 @@ func TestDesk(t *testing.T) {
 				t.Errorf("%s: %q", step, got)
 			}
 		}
-		answers := func(id string) []store.DeskAnswer {
+		answers := func(id string) []decision.DeskAnswer {
 			t.Helper()
 			all, err := s.DeskAnswers(t.Context(), id)
 			must(err)
 			return all
 		}
-		must(s.AddDeskRequest(t.Context(), store.DeskRequest{ID: "late", Text: "{2}", Expires: noon.Add(time.Hour)}, noon))
-		must(s.AddDeskRequest(t.Context(), store.DeskRequest{ID: "soon", Text: "{1}", Expires: noon.Add(time.Minute)}, noon))
+		must(s.AddDeskRequest(t.Context(), decision.DeskRequest{ID: "late", Text: "{2}", Expires: noon.Add(time.Hour)}, noon))
+		must(s.AddDeskRequest(t.Context(), decision.DeskRequest{ID: "soon", Text: "{1}", Expires: noon.Add(time.Minute)}, noon))
 		check("added", "soon {1}", "late {2}")
-		if err := s.AddDeskRequest(t.Context(), store.DeskRequest{ID: "soon", Text: "{3}", Expires: noon.Add(time.Hour)}, noon); err == nil {
+		if err := s.AddDeskRequest(t.Context(), decision.DeskRequest{ID: "soon", Text: "{3}", Expires: noon.Add(time.Hour)}, noon); err == nil {
 			t.Error("an id was used twice")
 		}
-		must(other.AddDeskAnswer(t.Context(), "soon", store.DeskAnswer{Decision: "decline", Signature: "a"}))
-		must(other.AddDeskAnswer(t.Context(), "soon", store.DeskAnswer{Decision: "approve", Signature: "b"}))
-		if got := answers("soon"); !slices.Equal(got, []store.DeskAnswer{{"decline", "a"}, {"approve", "b"}}) || len(answers("late")) > 0 {
+		must(other.AddDeskAnswer(t.Context(), "soon", decision.DeskAnswer{Decision: "decline", Signature: "a"}))
+		must(other.AddDeskAnswer(t.Context(), "soon", decision.DeskAnswer{Decision: "approve", Signature: "b"}))
+		if got := answers("soon"); !slices.Equal(got, []decision.DeskAnswer{{Decision: "decline", Signature: "a"}, {Decision: "approve", Signature: "b"}}) || len(answers("late")) > 0 {
 			t.Errorf("%+v", got)
 		}
-		if err := other.AddDeskAnswer(t.Context(), "none", store.DeskAnswer{}); !errors.Is(err, store.ErrNoDeskRequest) {
+		if err := other.AddDeskAnswer(t.Context(), "none", decision.DeskAnswer{}); !errors.Is(err, store.ErrNoDeskRequest) {
 			t.Error(err)
 		}
-		if err := other.AddDeskAnswer(t.Context(), "late", store.DeskAnswer{Signature: strings.Repeat("x", 20<<10)}); err == nil {
+		if err := other.AddDeskAnswer(t.Context(), "late", decision.DeskAnswer{Signature: strings.Repeat("x", 20<<10)}); err == nil {
 			t.Error("a long answer was taken")
 		}
 		for n := range 100 {
-			if err := other.AddDeskAnswer(t.Context(), "late", store.DeskAnswer{Signature: fmt.Sprint(n)}); err != nil && n < 64 {
+			if err := other.AddDeskAnswer(t.Context(), "late", decision.DeskAnswer{Signature: fmt.Sprint(n)}); err != nil && n < 64 {
 				t.Fatal(err)
 			}
 		}
@@ -68,7 +69,7 @@ func TestDesk(t *testing.T) {
 		if check("ended", "soon {1}"); len(answers("late")) > 0 {
 			t.Error("answers are left")
 		}
-		must(s.AddDeskRequest(t.Context(), store.DeskRequest{ID: "next", Text: "{4}", Expires: noon.Add(time.Hour)}, noon.Add(time.Minute)))
+		must(s.AddDeskRequest(t.Context(), decision.DeskRequest{ID: "next", Text: "{4}", Expires: noon.Add(time.Hour)}, noon.Add(time.Minute)))
 		if check("expired", "next {4}"); len(answers("soon")) > 0 {
 			t.Error("answers of an expired request are left")
 		}

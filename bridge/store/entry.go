@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gowebpki/jcs"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // timeLayout is the format of times: the texts sort by time, and both databases return them
@@ -19,7 +21,7 @@ const timeLayout = "2006-01-02T15:04:05.000000Z"
 // Entry is a decision at its place in the chain.
 type Entry struct {
 	Seq int64 // starts at 1, without gaps
-	Decision
+	decision.Record
 	Previous string // the hash of the entry before; 64 zeros in the first entry
 	Hash     string // SHA-256, in hex, of Line without the member "hash"
 }
@@ -62,7 +64,7 @@ func (s Sealed) Entry() (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("decision %d: %w", s.Seq, err)
 	}
-	return Entry{Seq: v.Seq, Previous: v.Previous, Hash: s.Hash, Decision: Decision{
+	return Entry{Seq: v.Seq, Previous: v.Previous, Hash: s.Hash, Record: decision.Record{
 		Time: at, Client: v.Client, Thread: v.Thread, Turn: v.Turn, Method: v.Method, Verdict: v.Verdict, Mode: v.Mode,
 		Rule: v.Rule, Reason: v.Reason, Origin: v.Origin, Fields: v.Fields, Message: v.Message,
 	}}, nil

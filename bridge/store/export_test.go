@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"testing"
 	"time"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // DB returns the connection that writes, for tests that change the database.
@@ -13,7 +15,7 @@ func (s *Store) DB() *sql.DB { return s.write }
 func (s *Store) ReadDB() *sql.DB { return s.read }
 
 // AppendStatement returns the statement of Append and its arguments.
-func (s *Store) AppendStatement(d Decision) (text string, args []any, err error) {
+func (s *Store) AppendStatement(d decision.Record) (text string, args []any, err error) {
 	e, err := newEntry(d)
 	if err != nil {
 		return "", nil, err

@@ -6,32 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"codex-bridge.example/bridge/decision"
 )
 
-// Grant is a remembered approval. Digest identifies the approved action; the other texts are for
-// people and are truncated like those of a Decision.
-type Grant struct {
-	ID        string    `json:"id"`
-	Digest    string    `json:"digest"` // of the approved action and its workspace
-	Workspace string    `json:"workspace"`
-	Tool      string    `json:"tool"`
-	What      string    `json:"what"`
-	Client    string    `json:"client"`
-	Thread    string    `json:"thread"`
-	Created   time.Time `json:"created"` // microsecond precision
-	Expires   time.Time `json:"expires"`
-}
-
-// ActiveAt reports whether the grant is effective at a time. It is not effective before its
-// creation: then the clock was set back, and the end of the grant is unknown.
-func (g Grant) ActiveAt(now time.Time) bool {
-	return !now.Before(g.Created) && now.Before(g.Expires)
-}
-
-// grantColumns are the columns of a row, in the order of Grant.scan.
+// grantColumns are the columns of a row, in the order of scanGrant.
 const grantColumns = `id, digest, workspace, tool, what, client, thread, created, expires`
 
-func (g *Grant) scan(scan func(...any) error) error {
+func scanGrant(g *decision.Grant, scan func(...any) error) error {
 	var created, expires string
 	err := scan(&g.ID, &g.Digest, &g.Workspace, &g.Tool, &g.What, &g.Client, &g.Thread, &created, &expires)
 	if err != nil {
@@ -45,7 +27,7 @@ func (g *Grant) scan(scan func(...any) error) error {
 }
 
 // normalized returns the grant in the form that both databases hold.
-func (g Grant) normalized() Grant {
+func normalized(g decision.Grant) decision.Grant {
 	for _, text := range []*string{&g.ID, &g.Digest, &g.Workspace, &g.Tool, &g.What, &g.Client, &g.Thread} {
 		*text = truncate(*text)
 	}
@@ -55,8 +37,8 @@ func (g Grant) normalized() Grant {
 
 // AddGrant writes g and replaces a grant with its digest. It deletes grants that expired by
 // g.Created, and all but the newest limit grants of the workspace.
-func (s *Store) AddGrant(ctx context.Context, g Grant, limit int) error {
-	g = g.normalized()
+func (s *Store) AddGrant(ctx context.Context, g decision.Grant, limit int) error {
+	g = normalized(g)
 	created, expires := g.Created.Format(timeLayout), g.Expires.Format(timeLayout)
 	err := s.updateAll(ctx,
 		statement{`DELETE FROM grants WHERE digest = $1`, []any{g.Digest}},
@@ -75,20 +57,20 @@ func (s *Store) AddGrant(ctx context.Context, g Grant, limit int) error {
 }
 
 // GrantByDigest returns the grant with a digest, expired or not.
-func (s *Store) GrantByDigest(ctx context.Context, digest string) (g Grant, found bool, err error) {
-	err = g.scan(s.read.QueryRowContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE digest = $1`, digest).Scan)
+func (s *Store) GrantByDigest(ctx context.Context, digest string) (g decision.Grant, found bool, err error) {
+	err = scanGrant(&g, s.read.QueryRowContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE digest = $1`, digest).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Grant{}, false, nil
+		return decision.Grant{}, false, nil
 	}
 	if err != nil {
-		return Grant{}, false, fmt.Errorf("the grants in %s can't be read: %w", s.location, s.describe(err))
+		return decision.Grant{}, false, fmt.Errorf("the grants in %s can't be read: %w", s.location, s.describe(err))
 	}
 	return g, true, nil
 }
 
 // Grants returns all grants, expired ones too, the oldest first.
-func (s *Store) Grants(ctx context.Context) ([]Grant, error) {
-	all, err := queryAll(ctx, s.read, (*Grant).scan, `SELECT `+grantColumns+` FROM grants ORDER BY seq`)
+func (s *Store) Grants(ctx context.Context) ([]decision.Grant, error) {
+	all, err := queryAll(ctx, s.read, scanGrant, `SELECT `+grantColumns+` FROM grants ORDER BY seq`)
 	if err != nil {
 		return nil, fmt.Errorf("the grants in %s can't be read: %w", s.location, s.describe(err))
 	}

@@ -5,14 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func testGrant(n int, workspace string) store.Grant {
+func testGrant(n int, workspace string) decision.Grant {
 	created := noon.Add(time.Duration(n) * time.Minute)
-	return store.Grant{
+	return decision.Grant{
 		ID: fmt.Sprint("g", n), Digest: fmt.Sprint("d", n), Workspace: workspace, Tool: "Bash", What: "make", Client: "zed", Thread: "T",
 		Created: created, Expires: created.Add(time.Hour),
 	}
@@ -34,7 +35,7 @@ func grantIDs(t *testing.T, s *store.Store) []string {
 func TestGrants(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s, other := open(t, o), open(t, o)
-		add := func(g store.Grant, most int) {
+		add := func(g decision.Grant, most int) {
 			t.Helper()
 			if err := s.AddGrant(t.Context(), g, most); err != nil {
 				t.Fatal(err)

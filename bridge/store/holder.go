@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // Holder is the process that has the lease of a session.
@@ -50,7 +52,7 @@ func (h Holder) hasEnded(here Holder) bool {
 
 // Mark returns a text for names of files: the process id, and digests of the machine and the start time.
 func (h Holder) Mark() string {
-	return strconv.Itoa(h.PID) + "." + Sum([]byte(h.Host))[:markLen] + "." + Sum([]byte(h.Started))[:markLen]
+	return strconv.Itoa(h.PID) + "." + decision.Sum([]byte(h.Host))[:markLen] + "." + decision.Sum([]byte(h.Started))[:markLen]
 }
 
 // markLen is the length of a digest in Mark.
@@ -61,7 +63,7 @@ const markLen = 12
 func (h Holder) MarkHasEnded(name string) bool {
 	id, rest, _ := strings.Cut(name, ".")
 	pid, err := strconv.Atoi(id)
-	if err != nil || pid <= 0 || !strings.HasPrefix(rest, Sum([]byte(h.Host))[:markLen]+".") {
+	if err != nil || pid <= 0 || !strings.HasPrefix(rest, decision.Sum([]byte(h.Host))[:markLen]+".") {
 		return false
 	}
 	started, err := processStart(pid)

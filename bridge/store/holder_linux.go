@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // hostname returns a name that differs between machines with equal host names, and between
@@ -31,7 +33,7 @@ func hostname() (string, error) {
 // machine id. Many containers have no id, and neither has a system at its first boot.
 func machineName(name, id, namespace string) string {
 	if id != "" && id != "uninitialized" {
-		name += "/" + Sum([]byte("codex-bridge " + id))[:8]
+		name += "/" + decision.Sum([]byte("codex-bridge " + id))[:8]
 	}
 	return name + "/" + namespace
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,7 +52,7 @@ func checkLine(t interface{ Errorf(string, ...any) }, line, hash string) {
 		t.Errorf("%s\nhas the hashes %v, want once %s", line, found, hash)
 		return
 	}
-	if got := store.Sum([]byte(strings.Replace(line, found[0][0], "", 1))); got != hash {
+	if got := decision.Sum([]byte(strings.Replace(line, found[0][0], "", 1))); got != hash {
 		t.Errorf("%s\nhashes to %s", line, got)
 	}
 }
@@ -72,7 +73,7 @@ func TestDocumentedExample(t *testing.T) {
 	for i, match := range lines {
 		line := match[1]
 		var e struct {
-			store.Decision
+			decision.Record
 			Time, Previous, Hash string
 			Seq                  int
 		}
@@ -84,10 +85,10 @@ func TestDocumentedExample(t *testing.T) {
 		}
 		checkLine(t, line, e.Hash)
 		previous = e.Hash
-		if e.Decision.Time, err = time.Parse(time.RFC3339, e.Time); err != nil {
+		if e.Record.Time, err = time.Parse(time.RFC3339, e.Time); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Append(t.Context(), e.Decision); err != nil {
+		if err := s.Append(t.Context(), e.Record); err != nil {
 			t.Fatal(err)
 		}
 		got, err := readEntries(t, s, store.Filter{Limit: 1})[0].Line()
@@ -101,18 +102,18 @@ func TestDocumentedExample(t *testing.T) {
 }
 
 // randomDecision returns texts that a client could send.
-func randomDecision() *rapid.Generator[store.Decision] {
+func randomDecision() *rapid.Generator[decision.Record] {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
 		"", "turn/start", `","hash":"` + zeroHash + `"`, "\x00", "\xed\xa0\x80", "\u2028<&>", "\x1b[31m", "𝒳", "1e400",
 	}))
-	return rapid.Custom(func(t *rapid.T) store.Decision {
-		return store.Decision{
+	return rapid.Custom(func(t *rapid.T) decision.Record {
+		return decision.Record{
 			Time:   time.UnixMicro(rapid.Int64Range(-62135596800_000000+1, 253402300799_999999).Draw(t, "time")),
 			Client: text.Draw(t, "client"), Thread: text.Draw(t, "thread"), Turn: text.Draw(t, "turn"),
 			Method: text.Draw(t, "method"), Verdict: text.Draw(t, "verdict"), Mode: text.Draw(t, "mode"),
 			Rule: text.Draw(t, "rule"), Reason: text.Draw(t, "reason"), Origin: text.Draw(t, "origin"),
 			Fields:  rapid.SliceOfN(text, 0, 4).Draw(t, "fields"),
-			Message: rapid.SampledFrom([]string{"", store.Sum(nil)}).Draw(t, "message"),
+			Message: rapid.SampledFrom([]string{"", decision.Sum(nil)}).Draw(t, "message"),
 			Facts:   text.Draw(t, "facts"),
 		}
 	})

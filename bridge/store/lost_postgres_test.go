@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -122,7 +123,7 @@ func TestAppendReconnectsAtAnyLoss(t *testing.T) {
 			var said []string
 			unsure := make(map[string]bool)
 			decides := func(name string) error {
-				err := s.Append(t.Context(), store.Decision{Thread: name})
+				err := s.Append(t.Context(), decision.Record{Thread: name})
 				if err == nil {
 					said = append(said, name)
 				} else {

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -89,7 +90,7 @@ func runWriter() int {
 			g.ID, g.Digest, g.Expires = name, name, g.Expires.AddDate(1, 0, 0)
 			err = s.AddGrant(ctx, g, math.MaxInt32)
 		} else {
-			err = s.Append(ctx, store.Decision{Method: "turn/start", Thread: name})
+			err = s.Append(ctx, decision.Record{Method: "turn/start", Thread: name})
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

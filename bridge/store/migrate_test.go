@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -104,7 +105,7 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 				t.Fatalf("schema %d: %d sealed entries, %v", s.Version(), len(sealed), err)
 			}
 			for _, e := range sealed {
-				if store.Sum(e.Content) != e.Hash || strings.Contains(string(e.Content), `"facts"`) != (e.Seq > 2) {
+				if decision.Sum(e.Content) != e.Hash || strings.Contains(string(e.Content), `"facts"`) != (e.Seq > 2) {
 					t.Errorf("schema %d: decision %d: %s", s.Version(), e.Seq, e.Content)
 				}
 			}
@@ -192,7 +193,7 @@ func listing(t *testing.T, folder string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all += " " + filepath.Base(name) + ":" + store.Sum(text)
+		all += " " + filepath.Base(name) + ":" + decision.Sum(text)
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +43,7 @@ func TestSealedAfter(t *testing.T) {
 		}
 		sizes = append(sizes, len(batch))
 		for _, e := range batch {
-			if e.Hash != store.Sum(e.Content) {
+			if e.Hash != decision.Sum(e.Content) {
 				t.Errorf("the hash of %d does not cover its content", e.Seq)
 			}
 			_, rest, _ := strings.Cut(string(e.Content), `"thread":"`)
@@ -74,7 +75,7 @@ func TestSealedAfterOtherLog(t *testing.T) {
 		problem store.Problem
 	}{
 		"without its end":  {`DELETE FROM decisions WHERE seq > 7`, head, 9, store.Missing},
-		"rewritten":        {``, store.Head{Seq: 4, Hash: store.Sum(nil)}, 4, store.Changed},
+		"rewritten":        {``, store.Head{Seq: 4, Hash: decision.Sum(nil)}, 4, store.Changed},
 		"later changed":    {`UPDATE decisions SET reason = 'x' WHERE seq = 5`, store.NoHead, 5, store.Changed},
 		"later deleted":    {`DELETE FROM decisions WHERE seq = 5`, store.NoHead, 5, store.Missing},
 		"other spelling":   {`UPDATE decisions SET fields = '["a", "b"]' WHERE seq = 5`, store.NoHead, 5, store.Changed},

@@ -17,6 +17,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/statefolder"
 )
 
@@ -36,7 +37,7 @@ var sqliteDialect = dialect{
 func init() {
 	sqlite.MustRegisterDeterministicScalarFunction("codex_bridge_sum", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		text, _ := args[0].(string)
-		return Sum([]byte(text)), nil
+		return decision.Sum([]byte(text)), nil
 	})
 }
 

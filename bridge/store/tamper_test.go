@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -57,7 +58,7 @@ func tamperings() []tampering {
 		case "fields":
 			value = `'["a","c"]'`
 		case "previous", "hash", "message":
-			value = "'" + store.Sum([]byte("x")) + "'"
+			value = "'" + decision.Sum([]byte("x")) + "'"
 		}
 		all = append(all, tampering{column, fmt.Sprintf("UPDATE decisions SET %s = %s WHERE seq = 5", column, value), 5, store.Changed})
 		if column != "time" && column != "fields" {
@@ -69,7 +70,7 @@ func tamperings() []tampering {
 	return append(all,
 		tampering{"put in at the end", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s FROM decisions WHERE seq = 9", columnsBut), 10, store.OutOfOrder},
 		tampering{"put in at the end, forged", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s, hash, '%s', facts FROM decisions WHERE seq = 9",
-			strings.Join(decisionColumns[1:13], ", "), store.Sum(nil)), 10, store.Changed},
+			strings.Join(decisionColumns[1:13], ", "), decision.Sum(nil)), 10, store.Changed},
 		tampering{"put in", fmt.Sprintf(`UPDATE decisions SET seq = 10 WHERE seq = 9;
 			INSERT INTO decisions SELECT 9, %s FROM decisions WHERE seq = 3`, columnsBut), 9, store.OutOfOrder},
 		tampering{"begun anew", fmt.Sprintf("UPDATE decisions SET previous = '%s' WHERE seq = 5", zeroHash), 5, store.Changed},
@@ -141,7 +142,7 @@ func TestCheckHead(t *testing.T) {
 		check("as it was", noted, "")
 		check("without a number", store.Head{Hash: noted.Hash}, "")
 		check("with another number", store.Head{Seq: 8, Hash: noted.Hash}, store.OutOfOrder)
-		check("another hash", store.Head{Seq: 9, Hash: store.Sum(nil)}, store.Missing)
+		check("another hash", store.Head{Seq: 9, Hash: decision.Sum(nil)}, store.Missing)
 		if err := s.Append(t.Context(), testDecision()); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +161,7 @@ func TestCheckHead(t *testing.T) {
 }
 
 func TestParseHead(t *testing.T) {
-	hash := store.Sum(nil)
+	hash := decision.Sum(nil)
 	for _, tt := range []struct {
 		text string
 		want store.Head

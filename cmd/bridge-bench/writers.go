@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/bridge/store/postgrestest"
 	"codex-bridge.example/cmd/bridge-bench/internal/table"
@@ -132,14 +133,14 @@ func writeEntry(ctx context.Context, s *store.Store, kind, name string) error {
 	now := time.Now()
 	if kind == "grants" {
 		workspace, _, _ := strings.Cut(name, "-")
-		return s.AddGrant(ctx, store.Grant{
-			ID: name, Digest: store.Sum([]byte(name)), Workspace: "/code/" + workspace, Tool: "command", What: "go test ./...",
+		return s.AddGrant(ctx, decision.Grant{
+			ID: name, Digest: decision.Sum([]byte(name)), Workspace: "/code/" + workspace, Tool: "command", What: "go test ./...",
 			Client: "neovim/0.10.4", Thread: thread, Created: now, Expires: now.AddDate(0, 1, 0),
 		}, 500)
 	}
-	return s.Append(ctx, store.Decision{
+	return s.Append(ctx, decision.Record{
 		Time: now, Client: "neovim/0.10.4", Thread: thread, Turn: name, Method: "turn/start", Verdict: "rewrite", Mode: "enforce",
 		Rule: "policy.sandbox", Reason: "the sandbox is read-only", Origin: "config.toml:4", Fields: []string{"sandboxPolicy"},
-		Message: store.Sum([]byte(name)), Facts: `{"method":"turn/start"}`,
+		Message: decision.Sum([]byte(name)), Facts: `{"method":"turn/start"}`,
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
@@ -75,7 +76,7 @@ func (c listApprovalsCmd) Run(out io.Writer) error {
 }
 
 // newApprovalRow reads a request with the answers that it has.
-func newApprovalRow(ctx context.Context, s *store.Store, groups map[string]config.Group, waiting store.DeskRequest) (approvalRow, error) {
+func newApprovalRow(ctx context.Context, s *store.Store, groups map[string]config.Group, waiting decision.DeskRequest) (approvalRow, error) {
 	r, problem := approvals.DecodeDeskRequest(waiting.Text)
 	row := approvalRow{DeskRequest: r}
 	if row.ID != waiting.ID || problem != nil {
@@ -235,7 +236,7 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, groups m
 	if err := approvals.CheckSignature(r, c.decision(), signature); err != nil {
 		return fmt.Errorf("the answer would not count, so it is not sent: %w; sign the text of \"codex-bridge approvals show %s\" by ssh-keygen -Y sign -n %s", err, display.Line(c.ID), approvals.DeskNamespace)
 	}
-	answer := store.DeskAnswer{Decision: string(c.decision()), Signature: signature}
+	answer := decision.DeskAnswer{Decision: string(c.decision()), Signature: signature}
 	answers, err := s.DeskAnswers(ctx, c.ID) // before the bridge may delete them
 	if err != nil {
 		return err
@@ -274,7 +275,7 @@ func awaitTaken(ctx context.Context, s *store.Store, id string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		waits := slices.ContainsFunc(list, func(r store.DeskRequest) bool { return r.ID == id })
+		waits := slices.ContainsFunc(list, func(r decision.DeskRequest) bool { return r.ID == id })
 		if !waits || !time.Now().Before(end) {
 			return !waits, nil
 		}
@@ -283,7 +284,7 @@ func awaitTaken(ctx context.Context, s *store.Store, id string) (bool, error) {
 
 // answerEffect says what the last of the answers does, as far as the groups of the configuration here tell. final
 // reports that it decides.
-func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answers []store.DeskAnswer) (effect string, final bool) {
+func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answers []decision.DeskAnswer) (effect string, final bool) {
 	progress, problem, err := approvals.Progress(groups, r, answers)
 	declined := answers[len(answers)-1].Decision == string(approvals.DeskDecline)
 	if err == nil {

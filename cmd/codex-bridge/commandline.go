@@ -10,9 +10,9 @@ import (
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 )
 
 // refusedArgs is the error for a command line that the policy refuses.
@@ -68,8 +68,8 @@ func recordArgs(cfg *config.Config, args []string, d policy.ArgsDecision, record
 	if d.Verdict == policy.Pass {
 		return nil
 	}
-	entry := store.Decision{
-		Time: time.Now(), Method: "command line", Mode: string(cfg.Policy.Mode), Verdict: string(d.Verdict), Message: store.Sum([]byte(strings.Join(args, "\x00"))),
+	entry := decision.Record{
+		Time: time.Now(), Method: "command line", Mode: string(cfg.Policy.Mode), Verdict: string(d.Verdict), Message: decision.Sum([]byte(strings.Join(args, "\x00"))),
 	}
 	for _, c := range d.Changes {
 		entry.Fields = append(entry.Fields, c.Flag)

@@ -18,7 +18,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/relay/telemetry"
 
 	"github.com/VictoriaMetrics/metricsql"
@@ -68,7 +68,7 @@ func exportAll(t *testing.T) exported {
 		t.Fatal(err)
 	}
 	bridgetest.Start(t, report).Play("telemetry.txt", string(script))
-	report.RecordDecision(store.Decision{Time: time.Unix(1, 0), Client: "c", Method: "turn/start", Verdict: "deny", Mode: "enforce", Rule: "r", Reason: "x"})
+	report.RecordDecision(decision.Record{Time: time.Unix(1, 0), Client: "c", Method: "turn/start", Verdict: "deny", Mode: "enforce", Rule: "r", Reason: "x"})
 	if err := report.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
@@ -50,7 +51,7 @@ const (
 
 // redacted returns a decision without secrets. Its texts come from the client, from Codex and from the command line, so
 // each of them may have one, also the name of an unknown method or field.
-func (l *ledger) redacted(d store.Decision) store.Decision {
+func (l *ledger) redacted(d decision.Record) decision.Record {
 	for _, text := range []*string{&d.Client, &d.Thread, &d.Turn, &d.Method, &d.Rule, &d.Reason, &d.Origin} {
 		*text = l.redactor.Text(*text)
 	}
@@ -64,7 +65,7 @@ func (l *ledger) redacted(d store.Decision) store.Decision {
 
 // Append implements guard.Recorder. It redacts secrets. It records the reason of a user's approval in full, in several
 // entries if needed.
-func (l *ledger) Append(ctx context.Context, d store.Decision) error {
+func (l *ledger) Append(ctx context.Context, d decision.Record) error {
 	d = l.redacted(d)
 	appendOne := l.backlog.Append
 	if d.CanWait {
@@ -87,7 +88,7 @@ func (l *ledger) Append(ctx context.Context, d store.Decision) error {
 }
 
 // write writes one decision to the store.
-func (l *ledger) write(ctx context.Context, d store.Decision) error {
+func (l *ledger) write(ctx context.Context, d decision.Record) error {
 	s, err := l.store(ctx)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/scripted"
 	"codex-bridge.example/relay/telemetry"
@@ -45,7 +46,7 @@ func TestDecisionsHaveNoSecrets(t *testing.T) {
 	}
 	record := newLedger(&config.Config{})
 	a := &assembly{sharedParts: &sharedParts{record: record}}
-	if err := a.recorder(nil, report).Append(t.Context(), store.Decision{
+	if err := a.recorder(nil, report).Append(t.Context(), decision.Record{
 		Client: "client " + secret, Thread: "thread " + secret, Turn: "turn " + secret, Method: "method/" + secret, Verdict: "deny", Mode: "enforce",
 		Rule: "rule " + secret, Reason: "reason " + secret, Origin: secret + ":4", Fields: []string{"params." + secret}, Facts: `{"user":"` + secret + `"}`,
 	}); err != nil {

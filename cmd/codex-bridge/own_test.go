@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -145,7 +146,7 @@ func TestDecisionsFitTheTerminal(t *testing.T) {
 	const thread = "01a22692-a982-7672-89a4-a75902111ac0"
 	at := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 	entry := func(method, verdict string) listedDecision {
-		return listedDecision{Entry: store.Entry{Seq: 1234, Decision: store.Decision{Time: at, Method: method, Verdict: verdict, Thread: thread, Rule: "policy.methods"}}}
+		return listedDecision{Entry: store.Entry{Seq: 1234, Record: decision.Record{Time: at, Method: method, Verdict: verdict, Thread: thread, Rule: "policy.methods"}}}
 	}
 	var b strings.Builder
 	if err := writeTable(&b, []listedDecision{entry("item/commandExecution/requestApproval", "rewrite"), entry("thread/start", "deny")}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
@@ -103,7 +104,7 @@ func decide(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer s.Close()
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		var d store.Decision
+		var d decision.Record
 		ts.Check(json.Unmarshal([]byte(line), &d))
 		ts.Check(s.Append(context.Background(), d))
 	}

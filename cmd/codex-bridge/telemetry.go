@@ -11,9 +11,9 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/telemetry"
 
 	"go.opentelemetry.io/otel"
@@ -72,11 +72,11 @@ func instanceID() string {
 type exportingRecorder struct {
 	guard.Recorder
 	telemetry *telemetry.Telemetry
-	redacted  func(store.Decision) store.Decision
+	redacted  func(decision.Record) decision.Record
 }
 
 // Append implements guard.Recorder.
-func (m exportingRecorder) Append(ctx context.Context, d store.Decision) error {
+func (m exportingRecorder) Append(ctx context.Context, d decision.Record) error {
 	err := m.Recorder.Append(ctx, d)
 	if err == nil {
 		m.telemetry.RecordDecision(m.redacted(d))

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/statefolder"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/redact"
 	"codex-bridge.example/relay/telemetry"
 	"codex-bridge.example/relay/tools"
@@ -83,7 +83,7 @@ type tracingRecorder struct {
 }
 
 // Append implements guard.Recorder.
-func (t tracingRecorder) Append(ctx context.Context, d store.Decision) error {
+func (t tracingRecorder) Append(ctx context.Context, d decision.Record) error {
 	err := t.Recorder.Append(ctx, d)
 	if err == nil {
 		t.trace.Decided(d)

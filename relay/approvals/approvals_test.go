@@ -11,6 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { bridgetest.Main(m) }
 // brokenLog is a decision log that returns an error, if one is set.
 type brokenLog struct{ err error }
 
-func (r *brokenLog) Append(context.Context, store.Decision) error { return r.err }
+func (r *brokenLog) Append(context.Context, decision.Record) error { return r.err }
 
 // play runs a session through the guard and the feature, in the proxy's order.
 func play(t *testing.T, session, remember string, timeout time.Duration, log *brokenLog) {

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
 // DeskStore keeps the requests for other machines and programs.
 type DeskStore interface {
-	AddDeskRequest(ctx context.Context, r store.DeskRequest, now time.Time) error
-	DeskAnswers(ctx context.Context, id string) ([]store.DeskAnswer, error)
-	AddDeskAnswer(ctx context.Context, id string, a store.DeskAnswer) error
+	AddDeskRequest(ctx context.Context, r decision.DeskRequest, now time.Time) error
+	DeskAnswers(ctx context.Context, id string) ([]decision.DeskAnswer, error)
+	AddDeskAnswer(ctx context.Context, id string, a decision.DeskAnswer) error
 	EndDeskRequest(ctx context.Context, id string) error
 }
 
@@ -75,7 +75,7 @@ func (d *Desk) Ask(ctx context.Context, r DeskRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := s.AddDeskRequest(ctx, store.DeskRequest{ID: r.ID, Text: text, Expires: r.Expires}, r.Created); err != nil {
+	if err := s.AddDeskRequest(ctx, decision.DeskRequest{ID: r.ID, Text: text, Expires: r.Expires}, r.Created); err != nil {
 		return err
 	}
 	defer func() {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/relay/approvals"
 )
 
@@ -39,12 +39,12 @@ func (p person) public() string { return string(ssh.MarshalAuthorizedKey(p.Publi
 func (p person) fingerprint() string { return ssh.FingerprintSHA256(p.PublicKey()) }
 
 // answer signs a decision, also one that approvals.SignDecision refuses to sign.
-func (p person) answer(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision) store.DeskAnswer {
+func (p person) answer(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision) decision.DeskAnswer {
 	t.Helper()
 	return p.answerIn(t, r, d, approvals.DeskNamespace)
 }
 
-func (p person) answerIn(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision, namespace string) store.DeskAnswer {
+func (p person) answerIn(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision, namespace string) decision.DeskAnswer {
 	t.Helper()
 	statement, err := r.Statement(d)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p person) answerIn(t *testing.T, r approvals.DeskRequest, d approvals.Desk
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.DeskAnswer{Decision: string(d), Signature: string(sshsig.Armor(sig))}
+	return decision.DeskAnswer{Decision: string(d), Signature: string(sshsig.Armor(sig))}
 }
 
 // world has a desk whose store and clock the test controls.
@@ -64,24 +64,24 @@ type world struct {
 	cfg                         config.Desk
 	now                         time.Time
 	request                     approvals.DeskRequest // the one that waits
-	answers                     []store.DeskAnswer
+	answers                     []decision.DeskAnswer
 	steps                       []func() // before each look at the answers, after the first
 	added, ended                int
 	accepted                    []string
 	storeErr, acceptErr         error
 	secrets                     map[string]string
-	posted                      chan store.DeskAnswer // by the webhook
+	posted                      chan decision.DeskAnswer // by the webhook
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, runner: newPerson(t), ada: newPerson(t), grace: newPerson(t), unknown: newPerson(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), posted: make(chan store.DeskAnswer, 9)}
+	w := &world{t: t, runner: newPerson(t), ada: newPerson(t), grace: newPerson(t), unknown: newPerson(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), posted: make(chan decision.DeskAnswer, 9)}
 	w.cfg = config.Desk{Runner: []string{w.runner.public()}, Timeout: config.Duration(10 * time.Minute), Groups: map[string]config.Group{
 		"release": {Keys: []string{w.grace.public(), w.runner.public()}}, "security": {Keys: []string{w.ada.public(), w.grace.public()}}, "self": {Keys: []string{w.runner.public()}},
 	}}
 	return w
 }
 
-func (w *world) AddDeskRequest(_ context.Context, r store.DeskRequest, _ time.Time) error {
+func (w *world) AddDeskRequest(_ context.Context, r decision.DeskRequest, _ time.Time) error {
 	if w.storeErr != nil {
 		return w.storeErr
 	}
@@ -93,14 +93,14 @@ func (w *world) AddDeskRequest(_ context.Context, r store.DeskRequest, _ time.Ti
 	return nil
 }
 
-func (w *world) DeskAnswers(_ context.Context, id string) ([]store.DeskAnswer, error) {
+func (w *world) DeskAnswers(_ context.Context, id string) ([]decision.DeskAnswer, error) {
 	if id != w.request.ID {
 		w.t.Errorf("the answers of %s", id)
 	}
 	return w.answers, nil
 }
 
-func (w *world) AddDeskAnswer(_ context.Context, id string, a store.DeskAnswer) error {
+func (w *world) AddDeskAnswer(_ context.Context, id string, a decision.DeskAnswer) error {
 	if id != w.request.ID {
 		w.t.Errorf("an answer to %s", id)
 	}
@@ -140,7 +140,7 @@ func (w *world) ask(r approvals.DeskRequest, steps ...func()) error {
 	}).Ask(ctx, r)
 }
 
-func (w *world) put(a store.DeskAnswer) { w.answers = append(w.answers, a) }
+func (w *world) put(a decision.DeskAnswer) { w.answers = append(w.answers, a) }
 
 var push = approvals.DeskRequest{
 	Groups: []string{"release"}, Rule: "Two people push.", Thread: "t", Turn: "u", Item: "i", Command: "git push", Input: "00", Cwd: "/code", Sandbox: "workspace-write",
@@ -204,20 +204,20 @@ func TestMemberApproves(t *testing.T) {
 func TestAttacks(t *testing.T) {
 	const gone = "the turn has ended"
 	for name, test := range map[string]struct {
-		answer func(t *testing.T, w *world) store.DeskAnswer
+		answer func(t *testing.T, w *world) decision.DeskAnswer
 		want   string
 	}{
-		"self-approval": {func(t *testing.T, w *world) store.DeskAnswer {
+		"self-approval": {func(t *testing.T, w *world) decision.DeskAnswer {
 			return w.runner.answer(t, w.request, approvals.DeskApprove)
 		}, gone},
-		"no member": {func(t *testing.T, w *world) store.DeskAnswer {
+		"no member": {func(t *testing.T, w *world) decision.DeskAnswer {
 			return w.unknown.answer(t, w.request, approvals.DeskApprove)
 		}, gone},
-		"member of others": {func(t *testing.T, w *world) store.DeskAnswer {
+		"member of others": {func(t *testing.T, w *world) decision.DeskAnswer {
 			return w.ada.answer(t, w.request, approvals.DeskApprove)
 		}, gone},
-		"no signature": {func(t *testing.T, w *world) store.DeskAnswer { return store.DeskAnswer{Decision: "approve"} }, gone},
-		"another namespace": {func(t *testing.T, w *world) store.DeskAnswer {
+		"no signature": {func(t *testing.T, w *world) decision.DeskAnswer { return decision.DeskAnswer{Decision: "approve"} }, gone},
+		"another namespace": {func(t *testing.T, w *world) decision.DeskAnswer {
 			return w.grace.answerIn(t, w.request, approvals.DeskApprove, "file")
 		}, gone},
 		"another command":      {other(func(r *approvals.DeskRequest) { r.Command = "git push --force" }), gone},
@@ -230,30 +230,30 @@ func TestAttacks(t *testing.T) {
 		"another request":      {other(func(r *approvals.DeskRequest) { r.ID = "x" }), gone},
 		"a longer time":        {other(func(r *approvals.DeskRequest) { r.Expires = r.Expires.Add(time.Hour) }), gone},
 		"another runner":       {other(func(r *approvals.DeskRequest) { r.Runner = nil }), gone},
-		"a decline as approval": {func(t *testing.T, w *world) store.DeskAnswer {
+		"a decline as approval": {func(t *testing.T, w *world) decision.DeskAnswer {
 			a := w.grace.answer(t, w.request, approvals.DeskDecline)
 			a.Decision = "approve"
 			return a
 		}, gone},
-		"an unknown decision": {func(t *testing.T, w *world) store.DeskAnswer { return w.grace.answer(t, w.request, "maybe") }, gone},
-		"forged": {func(t *testing.T, w *world) store.DeskAnswer {
+		"an unknown decision": {func(t *testing.T, w *world) decision.DeskAnswer { return w.grace.answer(t, w.request, "maybe") }, gone},
+		"forged": {func(t *testing.T, w *world) decision.DeskAnswer {
 			a := w.unknown.answer(t, w.request, approvals.DeskApprove)
 			sig, err := sshsig.Unarmor([]byte(a.Signature))
 			if err != nil {
 				t.Fatal(err)
 			}
 			sig.PublicKey = w.grace.PublicKey()
-			return store.DeskAnswer{Decision: a.Decision, Signature: string(sshsig.Armor(sig))}
+			return decision.DeskAnswer{Decision: a.Decision, Signature: string(sshsig.Armor(sig))}
 		}, gone},
-		"too late": {func(t *testing.T, w *world) store.DeskAnswer {
+		"too late": {func(t *testing.T, w *world) decision.DeskAnswer {
 			w.now = w.request.Expires
 			return w.grace.answer(t, w.request, approvals.DeskApprove)
 		}, "no approver has answered in time"},
-		"no longer a member": {func(t *testing.T, w *world) store.DeskAnswer {
+		"no longer a member": {func(t *testing.T, w *world) decision.DeskAnswer {
 			w.cfg.Groups = map[string]config.Group{"release": {Keys: []string{w.ada.public()}}}
 			return w.grace.answer(t, w.request, approvals.DeskApprove)
 		}, gone},
-		"the runner by now": {func(t *testing.T, w *world) store.DeskAnswer {
+		"the runner by now": {func(t *testing.T, w *world) decision.DeskAnswer {
 			w.cfg.Runner = append(w.cfg.Runner, w.grace.public())
 			return w.grace.answer(t, w.request, approvals.DeskApprove)
 		}, "no member beside the person"},
@@ -269,8 +269,8 @@ func TestAttacks(t *testing.T) {
 }
 
 // other has grace approve a request that differs from the one that waits.
-func other(change func(*approvals.DeskRequest)) func(*testing.T, *world) store.DeskAnswer {
-	return func(t *testing.T, w *world) store.DeskAnswer {
+func other(change func(*approvals.DeskRequest)) func(*testing.T, *world) decision.DeskAnswer {
+	return func(t *testing.T, w *world) decision.DeskAnswer {
 		r := w.request
 		change(&r)
 		return w.grace.answer(t, r, approvals.DeskApprove)
@@ -280,7 +280,7 @@ func other(change func(*approvals.DeskRequest)) func(*testing.T, *world) store.D
 // An answer can't be used again for an equal command.
 func TestReplay(t *testing.T) {
 	w := newWorld(t)
-	var once store.DeskAnswer
+	var once decision.DeskAnswer
 	w.check("first", w.ask(push, func() { once = w.grace.answer(t, w.request, approvals.DeskApprove); w.put(once) }), "")
 	w.accepted = nil
 	w.check("again", w.ask(push, func() { w.put(once) }), "the turn has ended")
@@ -395,7 +395,7 @@ func TestSign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.put(store.DeskAnswer{Decision: "approve", Signature: armored})
+		w.put(decision.DeskAnswer{Decision: "approve", Signature: armored})
 		if _, err := approvals.SignDecision(w.request, approvals.DeskApprove, w.runner); err == nil || !strings.Contains(err.Error(), "can't be the second person") {
 			t.Error(err)
 		}
@@ -411,7 +411,7 @@ func TestSign(t *testing.T) {
 func TestCheckSignature(t *testing.T) {
 	w := newWorld(t)
 	w.request.Runner = []string{w.runner.fingerprint()}
-	check := func(name string, a store.DeskAnswer, d approvals.DeskDecision, want string) {
+	check := func(name string, a decision.DeskAnswer, d approvals.DeskDecision, want string) {
 		t.Helper()
 		err := approvals.CheckSignature(w.request, d, a.Signature)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -423,7 +423,7 @@ func TestCheckSignature(t *testing.T) {
 	check("a key of no group here", stranger.answer(t, w.request, approvals.DeskApprove), approvals.DeskApprove, "")
 	check("another decision", w.grace.answer(t, w.request, approvals.DeskApprove), approvals.DeskDecline, "not of this decision")
 	check("another namespace", w.grace.answerIn(t, w.request, approvals.DeskApprove, "file"), approvals.DeskApprove, "not of this decision")
-	check("no signature", store.DeskAnswer{Signature: "x"}, approvals.DeskApprove, "can't be read")
+	check("no signature", decision.DeskAnswer{Signature: "x"}, approvals.DeskApprove, "can't be read")
 	check("the person who runs the bridge", w.runner.answer(t, w.request, approvals.DeskApprove), approvals.DeskApprove, "can't be the second person")
 	request := w.request
 	request.Command += " more"

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
 // Approver is a public key of the configuration. Its comment there names the person.
@@ -97,7 +97,7 @@ func membersOf(cfg config.Desk, groups []config.Quorum) (members, error) {
 }
 
 // check returns the groups for which an answer counts, and who has signed it.
-func (m members) check(r DeskRequest, a store.DeskAnswer) (groups []string, by Approver, err error) {
+func (m members) check(r DeskRequest, a decision.DeskAnswer) (groups []string, by Approver, err error) {
 	if d := DeskDecision(a.Decision); d != DeskApprove && d != DeskDecline {
 		return nil, by, fmt.Errorf("the decision %q is unknown", a.Decision)
 	}
@@ -148,7 +148,7 @@ func (p DeskProgress) approvers() string {
 
 // progress checks the answers to a request. A key counts once for a group, however often its answer comes.
 // problems has for each answer why it does not count, or nil.
-func (m members) progress(r DeskRequest, answers []store.DeskAnswer) (p DeskProgress, problems []error) {
+func (m members) progress(r DeskRequest, answers []decision.DeskAnswer) (p DeskProgress, problems []error) {
 	approved := make(map[string][]Approver)
 	for _, a := range answers {
 		groups, by, err := m.check(r, a)
@@ -179,7 +179,7 @@ func (m members) progress(r DeskRequest, answers []store.DeskAnswer) (p DeskProg
 
 // Progress says how far a request is, as seen with the groups of a configuration, which may be another than that
 // of the bridge that asks. If the last answer does not count, problem says why.
-func Progress(groups map[string]config.Group, r DeskRequest, answers []store.DeskAnswer) (p DeskProgress, problem error, err error) {
+func Progress(groups map[string]config.Group, r DeskRequest, answers []decision.DeskAnswer) (p DeskProgress, problem error, err error) {
 	all := make(members)
 	for _, q := range r.Quorums() {
 		group, known := groups[q.Group]

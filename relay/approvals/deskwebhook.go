@@ -17,7 +17,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
 // webhookBody is what the webhook gets: the request, and the texts of which it may send back a signature.
@@ -52,7 +52,7 @@ func (d *Desk) post(ctx context.Context, cfg config.Desk, s DeskStore, r DeskReq
 	}
 	pace := backoff.NewExponentialBackOff()
 	pace.MaxInterval = time.Minute
-	answers, err := backoff.Retry(ctx, func() ([]store.DeskAnswer, error) { return d.postOnce(ctx, cfg.Webhook, secret, r.ID, raw) },
+	answers, err := backoff.Retry(ctx, func() ([]decision.DeskAnswer, error) { return d.postOnce(ctx, cfg.Webhook, secret, r.ID, raw) },
 		backoff.WithBackOff(pace), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, _ time.Duration) {
 			d.options.Log.Warn("the webhook has not taken a request", "id", r.ID, "error", err)
 		}))
@@ -67,7 +67,7 @@ func (d *Desk) post(ctx context.Context, cfg config.Desk, s DeskStore, r DeskReq
 }
 
 // postOnce sends the request once. Its headers are those of Standard Webhooks.
-func (d *Desk) postOnce(ctx context.Context, url, secret, id string, body []byte) ([]store.DeskAnswer, error) {
+func (d *Desk) postOnce(ctx context.Context, url, secret, id string, body []byte) ([]decision.DeskAnswer, error) {
 	post, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, errors.New("the address is not valid") // the error may have its password
@@ -102,9 +102,9 @@ func (d *Desk) postOnce(ctx context.Context, url, secret, id string, body []byte
 		d.options.Log.Warn("the webhook's response is not {\"answers\": […]}, and counts for nothing", "id", id)
 		return nil, nil
 	}
-	var answers []store.DeskAnswer
+	var answers []decision.DeskAnswer
 	for _, a := range reply.Answers {
-		answers = append(answers, store.DeskAnswer(a))
+		answers = append(answers, decision.DeskAnswer(a))
 	}
 	return answers, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/redact"
 )
@@ -105,7 +106,7 @@ func (m *Memory) Remember(ctx context.Context, k Key, span Span, o Origin) (*Gra
 		return nil, ErrOff
 	}
 	now := m.Now().UTC().Truncate(time.Microsecond)
-	g := Grant{store.Grant{
+	g := Grant{decision.Grant{
 		ID: strings.ToLower(rand.Text()[:16]), Digest: k.session, Workspace: k.root, Tool: m.redactor.Text(k.request.Tool), What: m.redactor.Text(k.request.describe(o.What)),
 		Client: m.redactor.Text(o.Client), Thread: k.request.Session, Created: now, Expires: now.Add(time.Duration(a.TTL)),
 	}, Session}
@@ -180,7 +181,7 @@ func isOff(a config.Approvals) bool {
 
 // isValid checks a grant against its own expiry and against the configured TTL, which may
 // have become shorter.
-func (m *Memory) isValid(g store.Grant, a config.Approvals) bool {
+func (m *Memory) isValid(g decision.Grant, a config.Approvals) bool {
 	now := m.Now()
 	return g.ActiveAt(now) && now.Before(g.Created.Add(time.Duration(a.TTL)))
 }
@@ -217,7 +218,7 @@ const (
 
 // Grant is a remembered approval.
 type Grant struct {
-	store.Grant
+	decision.Grant
 	Remember Span `json:"remember"`
 }
 

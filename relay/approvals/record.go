@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
 
 // DecisionLog records decisions.
 type DecisionLog interface {
-	Append(context.Context, store.Decision) error
+	Append(context.Context, decision.Record) error
 }
 
 // RulePerson is the rule of a person's decision. RuleStore is that of a refusal because such a decision
@@ -112,10 +112,10 @@ func RecordConsent(ctx context.Context, to DecisionLog, mode config.Mode, client
 		thread, _ = params.Get("conversationId").Text()
 	}
 	turn, _ := params.Get("turnId").Text()
-	return to.Append(ctx, store.Decision{
+	return to.Append(ctx, decision.Record{
 		Time: time.Now(), Client: client, Thread: thread, Turn: turn, Method: asked.Method, Mode: string(config.Enforce),
 		Verdict: string(policy.Accept), Rule: RulePerson, Reason: "the client has allowed " + string(bytes.TrimSpace(text.Bytes())),
-		Message: store.Sum(bytes.TrimSpace(asked.Root().Raw())), Facts: facts, CanWait: mode != config.Enforce,
+		Message: decision.Sum(bytes.TrimSpace(asked.Root().Raw())), Facts: facts, CanWait: mode != config.Enforce,
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/relay/approvals"
 )
 
@@ -22,7 +22,7 @@ type memoryLog struct {
 	err     error
 }
 
-func (k *memoryLog) Append(_ context.Context, d store.Decision) error {
+func (k *memoryLog) Append(_ context.Context, d decision.Record) error {
 	k.reasons = append(k.reasons, d.Rule+": "+d.Reason)
 	k.modes = append(k.modes, d.Mode)
 	return k.err

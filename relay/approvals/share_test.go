@@ -15,8 +15,8 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/rpc"
 )
@@ -228,4 +228,4 @@ editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":
 // discardLog is a decision log that keeps nothing.
 type discardLog struct{}
 
-func (*discardLog) Append(context.Context, store.Decision) error { return nil }
+func (*discardLog) Append(context.Context, decision.Record) error { return nil }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
 )
@@ -33,7 +34,7 @@ func runBridge() int {
 	}()
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("%s-%d", args[2], i)
-		if err := s.Append(ctx, store.Decision{Method: "turn/start", Thread: name}); err != nil {
+		if err := s.Append(ctx, decision.Record{Method: "turn/start", Thread: name}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

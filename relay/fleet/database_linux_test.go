@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/bridge/store/postgrestest"
 	"codex-bridge.example/relay/fleet"
@@ -185,7 +186,7 @@ func TestDatabaseRefusesOtherEntries(t *testing.T) {
 		return all[len(after):]
 	}
 	changed := forged(log.entries, "5")
-	changed[0].Hash = store.Sum(nil)
+	changed[0].Hash = decision.Sum(nil)
 	numbered := forged(log.entries, "5", "6")[1:]
 	for name, tt := range map[string]struct {
 		chain   string

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -54,7 +55,7 @@ func Find(entries iter.Seq2[Entry, error], filter store.Filter) iter.Seq2[Found,
 				yield(Found{}, fmt.Errorf("chain %s: %w", e.Chain, err))
 				return
 			}
-			if !matches(filter, d.Decision) {
+			if !matches(filter, d.Record) {
 				continue
 			}
 			if all = append(all, timedEntry{d.Time, e}); filter.Limit > 0 && len(all) >= 2*filter.Limit {
@@ -70,7 +71,7 @@ func Find(entries iter.Seq2[Entry, error], filter store.Filter) iter.Seq2[Found,
 }
 
 // matches reports whether a filter selects a decision.
-func matches(f store.Filter, d store.Decision) bool {
+func matches(f store.Filter, d decision.Record) bool {
 	is := func(want, value string) bool { return want == "" || want == value }
 	return !d.Time.Before(f.Since) && is(f.Thread, d.Thread) && is(f.Method, d.Method) && is(f.Verdict, d.Verdict)
 }

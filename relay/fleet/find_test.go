@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
 )
@@ -26,7 +27,7 @@ func decisions() map[string][]store.Sealed {
 		for i := range 5 {
 			content := fmt.Appendf(nil, `{"method":"m%d","previous":%q,"seq":%d,"thread":"t%d","time":%q,"verdict":"v%d"}`,
 				i%2, head.Hash, i+1, c, day.Add(time.Duration(i*3+(c+i)%3)*time.Hour).Format(time.RFC3339), i%3)
-			head = store.Head{Seq: int64(i + 1), Hash: store.Sum(content)}
+			head = store.Head{Seq: int64(i + 1), Hash: decision.Sum(content)}
 			all = append(all, store.Sealed{Head: head, Content: content})
 		}
 		chains[strings.Repeat(fmt.Sprint(c), 32)] = all

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
 )
@@ -83,7 +84,7 @@ func seal(after []store.Sealed, reason string) store.Sealed {
 	}
 	content := fmt.Appendf(nil, `{"client":"zed","facts":"{}","fields":["a"],"method":"turn/start","previous":%q,"reason":%q,"seq":%d,"time":"2026-03-01T09:30:00.123456Z","verdict":"deny"}`,
 		head.Hash, reason, head.Seq+1)
-	return store.Sealed{Head: store.Head{Seq: head.Seq + 1, Hash: store.Sum(content)}, Content: content}
+	return store.Sealed{Head: store.Head{Seq: head.Seq + 1, Hash: decision.Sum(content)}, Content: content}
 }
 
 func (l *localLog) add(reasons ...string) {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 	"pgregory.net/rapid"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
 
@@ -44,10 +45,10 @@ func TestVerifyTampered(t *testing.T) {
 		}, 5, store.Changed, false},
 		{"changed with its hash", func(c []store.Sealed) []store.Sealed {
 			c[4].Content = bytes.Replace(c[4].Content, []byte("deny"), []byte("pass"), 1)
-			c[4].Hash = store.Sum(c[4].Content)
+			c[4].Hash = decision.Sum(c[4].Content)
 			return c
 		}, 6, store.OutOfOrder, false},
-		{"another hash", func(c []store.Sealed) []store.Sealed { c[4].Hash = store.Sum(nil); return c }, 5, store.Changed, false},
+		{"another hash", func(c []store.Sealed) []store.Sealed { c[4].Hash = decision.Sum(nil); return c }, 5, store.Changed, false},
 		{"deleted", func(c []store.Sealed) []store.Sealed { return slices.Delete(c, 4, 5) }, 5, store.Missing, false},
 		{"deleted first", func(c []store.Sealed) []store.Sealed { return c[1:] }, 1, store.Missing, false},
 		{"reordered", func(c []store.Sealed) []store.Sealed { c[3], c[6] = c[6], c[3]; return c }, 4, store.Missing, false},
@@ -64,7 +65,7 @@ func TestVerifyTampered(t *testing.T) {
 		}, 0, store.OutOfOrder, false},
 		{"not JSON", func(c []store.Sealed) []store.Sealed {
 			c[8].Content = []byte("x")
-			c[8].Hash = store.Sum(c[8].Content)
+			c[8].Hash = decision.Sum(c[8].Content)
 			return c
 		}, 9, store.Changed, false},
 		{"cut", func(c []store.Sealed) []store.Sealed { return c[:7] }, 9, store.Missing, true},
@@ -204,7 +205,7 @@ func TestCheckpointRoot(t *testing.T) {
 		}
 	}
 	none, err := fleet.NewCheckpoint(sequence(nil))
-	if err != nil || none.Root != store.Sum(nil) {
+	if err != nil || none.Root != decision.Sum(nil) {
 		t.Errorf("without chains: %+v, %v", none, err)
 	}
 }
@@ -225,14 +226,14 @@ func TestParseCheckpoint(t *testing.T) {
 	}
 	for name, change := range map[string]func(*fleet.Checkpoint){
 		"number":     func(c *fleet.Checkpoint) { c.Heads[0].Seq-- },
-		"hash":       func(c *fleet.Checkpoint) { c.Heads[0].Hash = store.Sum(nil) },
+		"hash":       func(c *fleet.Checkpoint) { c.Heads[0].Hash = decision.Sum(nil) },
 		"chain":      func(c *fleet.Checkpoint) { c.Heads[0].Chain = strings.Repeat("0", 32) },
 		"left out":   func(c *fleet.Checkpoint) { c.Heads = c.Heads[1:] },
 		"order":      func(c *fleet.Checkpoint) { c.Heads[0], c.Heads[1] = c.Heads[1], c.Heads[0] },
 		"twice":      func(c *fleet.Checkpoint) { c.Heads[1] = c.Heads[0] },
 		"chains":     func(c *fleet.Checkpoint) { c.Chains++ },
 		"decisions":  func(c *fleet.Checkpoint) { c.Decisions++ },
-		"root":       func(c *fleet.Checkpoint) { c.Root = store.Sum(nil) },
+		"root":       func(c *fleet.Checkpoint) { c.Root = decision.Sum(nil) },
 		"capitals":   func(c *fleet.Checkpoint) { c.Heads[0].Hash = strings.ToUpper(c.Heads[0].Hash) },
 		"not a head": func(c *fleet.Checkpoint) { c.Heads[0].Seq = 0 },
 	} {
@@ -261,8 +262,8 @@ func TestExportRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for _, reason := range []string{"plain", `"hash":"` + store.Sum(nil) + `",`, `"chain":"` + chainB + `",`, "<b>\u2028\u202e\x1b\\ \x7f é 😀"} {
-		if err := s.Append(t.Context(), store.Decision{Method: "turn/start", Reason: reason, Fields: []string{`"hash":"`, "b"}, Facts: `{"user":"ada","chain":"` + strings.Repeat("0", 32) + `","hash":"` + store.Sum(nil) + `","x":1}`}); err != nil {
+	for _, reason := range []string{"plain", `"hash":"` + decision.Sum(nil) + `",`, `"chain":"` + chainB + `",`, "<b>\u2028\u202e\x1b\\ \x7f é 😀"} {
+		if err := s.Append(t.Context(), decision.Record{Method: "turn/start", Reason: reason, Fields: []string{`"hash":"`, "b"}, Facts: `{"user":"ada","chain":"` + strings.Repeat("0", 32) + `","hash":"` + decision.Sum(nil) + `","x":1}`}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
@@ -61,7 +62,7 @@ func (j *fakePolicy) RecordAnswer(_ context.Context, _ *rpc.Envelope, v policy.V
 }
 
 // Append implements approvals.DecisionLog.
-func (j *fakePolicy) Append(_ context.Context, d store.Decision) error {
+func (j *fakePolicy) Append(_ context.Context, d decision.Record) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.consentLogFails {

@@ -19,7 +19,7 @@ type cefExtension struct {
 // CEF returns an entry as one line of the Common Event Format, without a line end. Longer values than
 // CEF allows are cut.
 func CEF(e store.Entry, from LogSource) string {
-	o := outcomeOf(e.Decision)
+	o := outcomeOf(e.Record)
 	var line strings.Builder
 	fmt.Fprintf(&line, "CEF:0|codex-bridge|codex-bridge|%s|%s|%s|%d|", cefHeader(from.Version), cefHeader(e.Verdict), cefHeader("Policy decision: "+e.Verdict), o.cefSeverity)
 	all := []cefExtension{

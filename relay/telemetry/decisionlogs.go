@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -32,7 +33,7 @@ type decisionLogs struct {
 	version   string
 
 	mu             sync.Mutex
-	pending        []store.Decision
+	pending        []decision.Record
 	exported, lost int64
 
 	full    chan struct{} // a batch is pending
@@ -50,7 +51,7 @@ func newDecisionLogs(o Options, resource []attribute.KeyValue) *decisionLogs {
 }
 
 // add queues a decision. It does not wait.
-func (l *decisionLogs) add(d store.Decision) {
+func (l *decisionLogs) add(d decision.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.pending) == maxPendingLogs {
@@ -93,7 +94,7 @@ func (l *decisionLogs) send(ctx context.Context) bool {
 	}
 	records := make([]LogRecord, len(batch))
 	for i, d := range batch {
-		records[i] = DecisionRecord(store.Entry{Decision: d}, LogSource{Version: l.version})
+		records[i] = DecisionRecord(store.Entry{Record: d}, LogSource{Version: l.version})
 	}
 	err := l.collector.SendLogs(ctx, l.resource, l.version, records)
 	l.mu.Lock()

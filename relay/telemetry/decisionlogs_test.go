@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/relay/telemetry"
 )
 
@@ -66,8 +66,8 @@ func openLogs(t *testing.T, status int, logs bool) (*logCollector, *telemetry.Te
 	return c, one
 }
 
-func denial() store.Decision {
-	return store.Decision{
+func denial() decision.Record {
+	return decision.Record{
 		Time: time.Unix(1_700_000_000, 0), Client: "zed", Thread: "t", Method: "turn/start", Verdict: "deny", Mode: "enforce", Rule: "policy.sandbox",
 		Reason: "too loose", Fields: []string{"a", "b"},
 	}

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
 )
@@ -134,7 +135,7 @@ var outcomes = map[policy.Verdict]outcome{
 
 // outcomeOf returns the outcome of a decision. A decision in audit is only logged. A verdict of another
 // version is Other.
-func outcomeOf(d store.Decision) outcome {
+func outcomeOf(d decision.Record) outcome {
 	if d.Mode == string(config.Audit) {
 		return outcome{ocsfValue{3, "Observed"}, ocsfValue{17, "Logged"}, informational, success, false, 1}
 	}
@@ -148,7 +149,7 @@ func outcomeOf(d store.Decision) outcome {
 // OCSF returns an entry as an event. An entry without a number and a hash
 // is a decision that just went to the log.
 func OCSF(e store.Entry, from LogSource) OCSFEvent {
-	o, client := outcomeOf(e.Decision), e.Client
+	o, client := outcomeOf(e.Record), e.Client
 	if client == "" {
 		client = "unknown"
 	}

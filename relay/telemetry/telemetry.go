@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"codex-bridge.example/bridge"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/rpc"
 )
 
@@ -157,7 +157,7 @@ func (t *Telemetry) Close(ctx context.Context) error {
 }
 
 // RecordDecision counts a logged decision, and queues it as a log.
-func (t *Telemetry) RecordDecision(d store.Decision) {
+func (t *Telemetry) RecordDecision(d decision.Record) {
 	if t.logs != nil {
 		t.logs.add(d)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/relay/telemetry"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,7 +122,7 @@ func TestTurnIsExportedAsSpansAndMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	bridgetest.Start(t, telemetry).Play("telemetry.txt", string(script))
-	telemetry.RecordDecision(store.Decision{Method: "turn/start", Verdict: "rewrite", Mode: "enforce", Reason: "canary"})
+	telemetry.RecordDecision(decision.Record{Method: "turn/start", Verdict: "rewrite", Mode: "enforce", Reason: "canary"})
 	if err := telemetry.Close(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestErrorsNeverShowTheAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one.RecordDecision(store.Decision{Verdict: "deny"})
+		one.RecordDecision(decision.Record{Verdict: "deny"})
 		if err := one.Close(context.Background()); err == nil {
 			t.Errorf("%s takes it", address)
 		} else {
@@ -248,7 +248,7 @@ func TestHeadersDoNotFollowRedirects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one.RecordDecision(store.Decision{Verdict: "deny"})
+	one.RecordDecision(decision.Record{Verdict: "deny"})
 	if err := one.Close(context.Background()); err == nil || !strings.Contains(err.Error(), "redirects") || strings.Contains(err.Error(), elsewhere.URL) {
 		t.Error(err)
 	}

@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
-func (w *writer) writeDecision(at time.Time, d store.Decision) {
+func (w *writer) writeDecision(at time.Time, d decision.Record) {
 	raw, err := w.redactor.JSON(w.marshal(map[string]any{
 		"method": d.Method, "mode": d.Mode, "verdict": d.Verdict, "rule": d.Rule, "reason": d.Reason, "origin": d.Origin, "fields": d.Fields,
 	}))
@@ -22,8 +22,8 @@ func (w *writer) writeDecision(at time.Time, d store.Decision) {
 	w.append(e)
 }
 
-func (w *writer) writePassed(at time.Time, d store.Decision) {
-	raw, err := w.redactor.JSON(w.marshal(Passed{Method: d.Method, Client: d.Client, Mode: d.Mode, Facts: d.Facts, Sum: store.Sum([]byte(d.Facts)), Logged: d.Rule != ""}))
+func (w *writer) writePassed(at time.Time, d decision.Record) {
+	raw, err := w.redactor.JSON(w.marshal(Passed{Method: d.Method, Client: d.Client, Mode: d.Mode, Facts: d.Facts, Sum: decision.Sum([]byte(d.Facts)), Logged: d.Rule != ""}))
 	if err != nil {
 		w.Log.Error("cannot trace a passed call", "error", err)
 		return

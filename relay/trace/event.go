@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
 // Schema and SchemaVersion name the format of a line.
@@ -71,7 +71,7 @@ type Passed struct {
 }
 
 // Intact reports whether Facts has no secret.
-func (p Passed) Intact() bool { return store.Sum([]byte(p.Facts)) == p.Sum }
+func (p Passed) Intact() bool { return decision.Sum([]byte(p.Facts)) == p.Sum }
 
 // Hop is the data of an event that is a message. From and To are "client", "codex" or "bridge": a
 // message that the bridge does not forward ends at the bridge.

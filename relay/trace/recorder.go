@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/rpc"
 )
@@ -52,8 +53,8 @@ type record struct {
 	line      []byte
 	longLen   int     // if not 0, the length of the message, of which line is a prefix
 	lines     *[]byte // forwarded lines, instead of line
-	decision  *store.Decision
-	passed    *store.Decision
+	decision  *decision.Record
+	passed    *decision.Record
 	timeout   *Timeout
 }
 
@@ -90,12 +91,12 @@ func (r *Recorder) Received(from bridge.Side, line []byte) { r.message(true, fro
 func (r *Recorder) Sending(to bridge.Side, line []byte) { r.message(false, to, line) }
 
 // Decided records a decision of the policy.
-func (r *Recorder) Decided(d store.Decision) {
+func (r *Recorder) Decided(d decision.Record) {
 	r.queue.Put(record{at: r.now(), decision: &d}, 1024, 1)
 }
 
 // Passed records a tool call that the policy let run without a question.
-func (r *Recorder) Passed(d store.Decision) {
+func (r *Recorder) Passed(d decision.Record) {
 	r.queue.Put(record{at: r.now(), passed: &d}, 1024+len(d.Facts), 1)
 }
 

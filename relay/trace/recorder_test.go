@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/relay/trace"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,7 +155,7 @@ func TestTurn(t *testing.T) {
 func testTurn(t *testing.T, tell func(r *trace.Recorder, script string)) {
 	r, folder := recorder(t, trace.Limits{})
 	tell(r, turn)
-	r.Decided(store.Decision{Method: "fs/remove", Verdict: "deny", Reason: "by default"})
+	r.Decided(decision.Record{Method: "fs/remove", Verdict: "deny", Reason: "by default"})
 	r.Close()
 	r.Close()
 	want := strings.Split(strings.TrimSpace(`
@@ -464,13 +464,13 @@ func TestDecisionOfOpeningRequest(t *testing.T) {
 	r, folder := recorder(t, trace.Limits{})
 	for i, id := range []string{"t1", "t2"} {
 		r.Received(bridge.Client, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"danger-full-access"}}`, i))
-		r.Decided(store.Decision{Method: "thread/start", Verdict: "rewrite", Reason: "cut down for " + id})
+		r.Decided(decision.Record{Method: "thread/start", Verdict: "rewrite", Reason: "cut down for " + id})
 		r.Sending(bridge.Codex, fmt.Appendf(nil, `{"id":%d,"method":"thread/start","params":{"sandbox":"read-only"}}`+"\n", i))
 		play(r, fmt.Sprintf(`c>e {"id":%d,"result":{"thread":{"id":%q}}}`, i, id))
 	}
 	// A refused request has no thread.
 	r.Received(bridge.Client, []byte(`{"id":2,"method":"thread/fork","params":{}}`))
-	r.Decided(store.Decision{Method: "thread/fork", Verdict: "deny", Reason: "not this one"})
+	r.Decided(decision.Record{Method: "thread/fork", Verdict: "deny", Reason: "not this one"})
 	r.Sending(bridge.Client, []byte(`{"id":2,"error":{"code":-32010,"message":"no"}}`+"\n"))
 	r.Close()
 	want := map[string][]string{

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"os"
@@ -90,9 +91,9 @@ func TestLockedLog(t *testing.T) {
 	log, _, _ := w.runCommand("decisions", "list", "--json", "--verdict", "deny")
 	last := -1
 	for n := range refused {
-		at := strings.Index(log, store.Sum([]byte(marshal(t, map[string]any{
+		at := strings.Index(log, fmt.Sprintf("%x", sha256.Sum256([]byte(marshal(t, map[string]any{
 			"id": fmt.Sprint("shell", n), "method": "thread/shellCommand", "params": map[string]any{"threadId": other, "command": fmt.Sprint("true ", n)},
-		}))))
+		})))))
 		if at < last || at < 0 {
 			t.Errorf("refusal %d is at %d, the one before at %d", n, at, last)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 )
@@ -68,9 +69,9 @@ func fill(b *testing.B, file string, calls []simulate.Record, count, different i
 	insert, err := tx.PrepareContext(b.Context(), `INSERT INTO decisions (seq, time, client, thread, turn, method, verdict, mode, rule, reason, origin, fields, message, previous, hash, facts)
 		VALUES ($1, '2026-03-01T11:00:00.000000Z', $2, $3, $4, $5, $6, $7, $8, $9, $10, '[]', '', $11, $11, $12)`)
 	for i := 0; i < count && err == nil; i++ {
-		d := calls[i%len(calls)].Decision
+		d := calls[i%len(calls)].Entry.Record
 		facts := strings.Replace(d.Facts, numberMark, fmt.Sprint(i%different), 1)
-		_, err = insert.ExecContext(b.Context(), i+1, d.Client, d.Thread, fmt.Sprint(i), d.Method, d.Verdict, d.Mode, d.Rule, d.Reason, d.Origin, store.Sum(nil), facts)
+		_, err = insert.ExecContext(b.Context(), i+1, d.Client, d.Thread, fmt.Sprint(i), d.Method, d.Verdict, d.Mode, d.Rule, d.Reason, d.Origin, decision.Sum(nil), facts)
 	}
 	if err == nil {
 		err = tx.Commit()

@@ -88,7 +88,7 @@ type Count struct {
 
 // judged is a decision with its effects under two policies.
 type judged struct {
-	decision
+	replayable
 	now                policy.Recomputed // the effect of the current policy now
 	current, candidate policy.Recomputed
 	starts             time.Time // the time of both effects; zero: now
@@ -105,9 +105,9 @@ func (j *judged) unknown() string {
 // judge computes a decision under both policies, as their rules count at the first of times. The others are the
 // times at which a rule ends: if the effects differ later, those count, and first those by which the candidate is
 // looser. So the candidate can't hide an exception that is longer.
-func judge(d decision, current, candidate *policy.Policy, times []time.Time) judged {
+func judge(d replayable, current, candidate *policy.Policy, times []time.Time) judged {
 	at := func(i int) judged {
-		j := judged{decision: d, current: d.effect(current, times[i])}
+		j := judged{replayable: d, current: d.effect(current, times[i])}
 		if j.candidate = j.current; candidate != current {
 			j.candidate = d.effect(candidate, times[i])
 		}
@@ -148,7 +148,7 @@ func Compare(records iter.Seq2[Record, error], current, candidate *policy.Policy
 	err := inOrder(records, func() func(*Record) judged {
 		known := make(memo)
 		return func(r *Record) judged {
-			return known.judge(r, func(d decision) judged { return judge(d, current, candidate, times) })
+			return known.judge(r, func(d replayable) judged { return judge(d, current, candidate, times) })
 		}
 	}, func(j judged) { t.add(&j) })
 	if err != nil {
@@ -168,7 +168,7 @@ var callFacts = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // judge returns the result of a record, by compute if it is new.
-func (m memo) judge(r *Record, compute func(decision) judged) judged {
+func (m memo) judge(r *Record, compute func(replayable) judged) judged {
 	at := callFacts().FindStringSubmatchIndex(r.Facts)
 	if at == nil || r.Unknown != "" {
 		return compute(prepare(r))
@@ -279,7 +279,7 @@ type tally struct {
 
 func (t *tally) add(j *judged) {
 	t.report.Records++
-	if t.repeats.isRepeat(&j.decision) {
+	if t.repeats.isRepeat(&j.replayable) {
 		t.report.Repeated++
 		return
 	}
@@ -335,7 +335,7 @@ func count(all map[changeKey]*Change, j *judged, key changeKey, looser bool, by 
 }
 
 // example returns a decision as an example, with a reason.
-func (d *decision) example(reason string) Example {
+func (d *replayable) example(reason string) Example {
 	return Example{
 		Seq: d.Seq, Trace: d.Trace, Time: d.Time, Thread: d.Thread, Client: d.Client, User: d.user(), Method: d.Method, What: d.summary(), Reason: reason,
 	}

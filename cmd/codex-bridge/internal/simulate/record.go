@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/store"
@@ -24,7 +25,7 @@ import (
 	"codex-bridge.example/relay/trace"
 )
 
-// Record is a recorded decision.
+// Record is a recorded replayable.
 type Record struct {
 	store.Entry
 	Trace   string // the name of its trace; "" for an entry of the decision log
@@ -129,8 +130,8 @@ func (r *Record) recorded() policy.Effect {
 	return policy.Allows
 }
 
-// decision is a record that can be recomputed, or why not.
-type decision struct {
+// replayable is a record that can be recomputed, or why not.
+type replayable struct {
 	*Record
 	facts   *policy.Facts // nil: none
 	replay  *policy.Replay
@@ -139,8 +140,8 @@ type decision struct {
 }
 
 // prepare reads the facts of a record.
-func prepare(r *Record) decision {
-	d := decision{Record: r, unknown: r.Unknown}
+func prepare(r *Record) replayable {
+	d := replayable{Record: r, unknown: r.Unknown}
 	if d.unknown != "" {
 		return d
 	}
@@ -170,7 +171,7 @@ func prepare(r *Record) decision {
 }
 
 // effect returns the effect of a policy, as its rules count at now.
-func (d *decision) effect(p *policy.Policy, now time.Time) policy.Recomputed {
+func (d *replayable) effect(p *policy.Policy, now time.Time) policy.Recomputed {
 	switch {
 	case d.unknown != "":
 		return policy.Recomputed{Unknown: d.unknown}
@@ -181,7 +182,7 @@ func (d *decision) effect(p *policy.Policy, now time.Time) policy.Recomputed {
 }
 
 // user returns the user of a record.
-func (d *decision) user() string {
+func (d *replayable) user() string {
 	if d.facts == nil || d.facts.User == "" {
 		return "not recorded"
 	}
@@ -189,7 +190,7 @@ func (d *decision) user() string {
 }
 
 // summary returns a record as a person reads it.
-func (d *decision) summary() string {
+func (d *replayable) summary() string {
 	text := d.Method
 	if d.facts != nil {
 		if what := d.facts.Summary(); what != "" {
@@ -213,7 +214,7 @@ type repeats struct {
 
 const maxRepeats = 4096
 
-func (s *repeats) isRepeat(d *decision) bool {
+func (s *repeats) isRepeat(d *replayable) bool {
 	if d.isContinued() {
 		return true
 	}
@@ -227,7 +228,7 @@ func (s *repeats) isRepeat(d *decision) bool {
 			text += " " + *t.Command
 		}
 	}
-	key := strings.Join([]string{d.Thread, d.Turn, d.facts.ID, store.Sum([]byte(text))}, "\x00")
+	key := strings.Join([]string{d.Thread, d.Turn, d.facts.ID, decision.Sum([]byte(text))}, "\x00")
 	if s.seen[key] {
 		return true
 	}

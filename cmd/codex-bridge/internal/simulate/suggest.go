@@ -62,13 +62,13 @@ func Suggest(all func() iter.Seq2[Record, error], selected func(*Record) bool, c
 	var repeated repeats
 	err := inOrder(all(), always(func(r *Record) judged {
 		if r.Verdict != string(policy.Deny) || !selected(r) {
-			return judged{decision: decision{Record: r}}
+			return judged{replayable: replayable{Record: r}}
 		}
-		j := judged{decision: prepare(r)}
+		j := judged{replayable: prepare(r)}
 		j.current = j.effect(current, now)
 		return j
 	}), func(j judged) {
-		if j.Verdict == string(policy.Deny) && selected(j.Record) && !repeated.isRepeat(&j.decision) {
+		if j.Verdict == string(policy.Deny) && selected(j.Record) && !repeated.isRepeat(&j.replayable) {
 			s.addDenial(&j)
 		}
 	})
@@ -80,14 +80,14 @@ func Suggest(all func() iter.Seq2[Record, error], selected func(*Record) bool, c
 		return out, nil
 	}
 	type allowed struct {
-		decision
+		replayable
 		by      []*Proposal
 		unknown bool
 	}
 	repeated = repeats{}
 	return out, inOrder(all(), always(func(r *Record) allowed {
 		d := prepare(r)
-		a := allowed{decision: d}
+		a := allowed{replayable: d}
 		was := d.effect(current, now)
 		if a.unknown = was.Unknown != ""; a.unknown || was.Effect == policy.Allows {
 			return a
@@ -99,14 +99,14 @@ func Suggest(all func() iter.Seq2[Record, error], selected func(*Record) bool, c
 		}
 		return a
 	}), func(a allowed) {
-		if repeated.isRepeat(&a.decision) {
+		if repeated.isRepeat(&a.replayable) {
 			return
 		}
 		if a.unknown {
 			out.NotChecked++
 		}
 		for _, p := range a.by {
-			if r := a.Record; r.Verdict == string(policy.Deny) && selected(r) && s.keyOf(&a.decision) == p.key {
+			if r := a.Record; r.Verdict == string(policy.Deny) && selected(r) && s.keyOf(&a.replayable) == p.key {
 				continue // it is one of its denials
 			}
 			if p.Others++; len(p.OtherExamples) < maxExamples {
@@ -148,7 +148,7 @@ func (s *suggester) addDenial(j *judged) {
 		refuse("not a rule denies it, but " + j.current.Rule)
 		return
 	}
-	key := s.keyOf(&j.decision)
+	key := s.keyOf(&j.replayable)
 	p := s.found[key]
 	if p == nil {
 		if len(s.found) == maxDenials {
@@ -169,7 +169,7 @@ func (s *suggester) addDenial(j *judged) {
 
 // propose returns the smallest rules for a denial, or why there are none.
 func (s *suggester) propose(j *judged) (*Proposal, string) {
-	exact, why := s.exactRules(&j.decision)
+	exact, why := s.exactRules(&j.replayable)
 	if why != "" {
 		return nil, why
 	}
@@ -212,7 +212,7 @@ func (s *suggester) smallest(j *judged, list []config.Rule, place Place) ([]conf
 }
 
 // exactRules returns the rules that match exactly a call, or why there are none.
-func (s *suggester) exactRules(d *decision) ([]config.Rule, string) {
+func (s *suggester) exactRules(d *replayable) ([]config.Rule, string) {
 	command, why := s.current.StaysInGrammar(d.replay)
 	if why != "" {
 		return nil, why
@@ -253,7 +253,7 @@ func (s *suggester) exactRules(d *decision) ([]config.Rule, string) {
 }
 
 // keyOf returns what denials with the same proposal have in common.
-func (s *suggester) keyOf(d *decision) string {
+func (s *suggester) keyOf(d *replayable) string {
 	if d.facts == nil || d.facts.Tool == nil {
 		return ""
 	}
