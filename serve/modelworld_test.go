@@ -15,7 +15,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/handlers"
@@ -55,7 +54,7 @@ func newModelWorld(_ *testing.T, start setup) *modelWorld {
 		NoClient: func(context.Context, *hook.Call) hook.Answer { return hook.Answer{Decision: hook.Deny} },
 		Log:      slog.New(slog.DiscardHandler),
 	})
-	w.memory = approvals.NewMemory(approvals.MemoryOptions{Approvals: modelApprovals, Store: func(context.Context) (*store.Store, error) {
+	w.memory = approvals.NewMemory(approvals.MemoryOptions{Approvals: modelApprovals, Store: func(context.Context) (approvals.Store, error) {
 		return nil, errors.New("there is none")
 	}})
 	for i := range 4 {

@@ -17,7 +17,7 @@ import (
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/store"
-	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/desk"
 )
 
 type approvalsCmd struct {
@@ -28,9 +28,9 @@ type approvalsCmd struct {
 
 // approvalRow is a request in the list. The JSON names are stable.
 type approvalRow struct {
-	approvals.DeskRequest
-	Progress *approvals.DeskProgress `json:"progress,omitempty"` // nil: Problem says why it is not known
-	Problem  string                  `json:"problem,omitempty"`
+	desk.Request
+	Progress *desk.Progress `json:"progress,omitempty"` // nil: Problem says why it is not known
+	Problem  string         `json:"problem,omitempty"`
 
 	unreadable bool // it must not be answered
 }
@@ -77,8 +77,8 @@ func (c listApprovalsCmd) Run(out io.Writer) error {
 
 // newApprovalRow reads a request with the answers that it has.
 func newApprovalRow(ctx context.Context, s *store.Store, groups map[string]config.Group, waiting decision.DeskRequest) (approvalRow, error) {
-	r, problem := approvals.DecodeDeskRequest(waiting.Text)
-	row := approvalRow{DeskRequest: r}
+	r, problem := desk.Decode(waiting.Text)
+	row := approvalRow{Request: r}
 	if row.ID != waiting.ID || problem != nil {
 		row.ID, row.Expires, row.Problem, row.unreadable = waiting.ID, waiting.Expires, "it can't be read; do not answer it", true
 		return row, nil //nolint:nilerr // the row has the problem
@@ -87,7 +87,7 @@ func newApprovalRow(ctx context.Context, s *store.Store, groups map[string]confi
 	if err != nil {
 		return row, err
 	}
-	progress, _, err := approvals.Progress(groups, r, answers)
+	progress, _, err := desk.ProgressOf(groups, r, answers)
 	if err != nil {
 		row.Problem = fmt.Sprintf("%v, so it can't tell whose %s count", err, count(len(answers), "answer"))
 		return row, nil
@@ -139,11 +139,11 @@ type deskDecision struct {
 	Decline bool `xor:"decision" required:"" help:"Refuse it."`
 }
 
-func (d deskDecision) decision() approvals.DeskDecision {
+func (d deskDecision) decision() desk.Decision {
 	if d.Approve {
-		return approvals.DeskApprove
+		return desk.Approve
 	}
-	return approvals.DeskDecline
+	return desk.Decline
 }
 
 type showApprovalCmd struct {
@@ -154,9 +154,9 @@ type showApprovalCmd struct {
 
 // approvalText is the text that an approver signs. The JSON names are stable.
 type approvalText struct {
-	ID       string                 `json:"id"`
-	Decision approvals.DeskDecision `json:"decision"`
-	Text     string                 `json:"text"`
+	ID       string        `json:"id"`
+	Decision desk.Decision `json:"decision"`
+	Text     string        `json:"text"`
 }
 
 func (c showApprovalCmd) Run(out io.Writer) error {
@@ -178,7 +178,7 @@ func (c showApprovalCmd) Run(out io.Writer) error {
 }
 
 // findRequest returns the request with an id that waits for an answer.
-func findRequest(ctx context.Context, s *store.Store, id string) (r approvals.DeskRequest, err error) {
+func findRequest(ctx context.Context, s *store.Store, id string) (r desk.Request, err error) {
 	list, err := s.DeskRequests(ctx)
 	if err != nil {
 		return r, err
@@ -187,7 +187,7 @@ func findRequest(ctx context.Context, s *store.Store, id string) (r approvals.De
 		if one.ID != id || !time.Now().Before(one.Expires) {
 			continue
 		}
-		if r, err = approvals.DecodeDeskRequest(one.Text); err == nil && r.ID != id {
+		if r, err = desk.Decode(one.Text); err == nil && r.ID != id {
 			err = errors.New("the request has another id")
 		}
 		return r, err
@@ -205,10 +205,10 @@ type answerApprovalsCmd struct {
 
 // approvalAnswer is a signed answer. The JSON names are stable.
 type approvalAnswer struct {
-	ID       string                 `json:"id"`
-	Decision approvals.DeskDecision `json:"decision"`
-	Command  string                 `json:"command"`
-	Taken    bool                   `json:"taken"` // the bridge has ended the request with the answer
+	ID       string        `json:"id"`
+	Decision desk.Decision `json:"decision"`
+	Command  string        `json:"command"`
+	Taken    bool          `json:"taken"` // the bridge has ended the request with the answer
 }
 
 func (c answerApprovalsCmd) Run(out io.Writer) error {
@@ -233,8 +233,8 @@ func (c answerApprovalsCmd) answer(ctx context.Context, s *store.Store, groups m
 	if err != nil {
 		return err
 	}
-	if err := approvals.CheckSignature(r, c.decision(), signature); err != nil {
-		return fmt.Errorf("the answer would not count, so it is not sent: %w; sign the text of \"codex-bridge approvals show %s\" by ssh-keygen -Y sign -n %s", err, display.Line(c.ID), approvals.DeskNamespace)
+	if err := desk.CheckSignature(r, c.decision(), signature); err != nil {
+		return fmt.Errorf("the answer would not count, so it is not sent: %w; sign the text of \"codex-bridge approvals show %s\" by ssh-keygen -Y sign -n %s", err, display.Line(c.ID), desk.Namespace)
 	}
 	answer := decision.DeskAnswer{Decision: string(c.decision()), Signature: signature}
 	answers, err := s.DeskAnswers(ctx, c.ID) // before the bridge may delete them
@@ -284,9 +284,9 @@ func awaitTaken(ctx context.Context, s *store.Store, id string) (bool, error) {
 
 // answerEffect says what the last of the answers does, as far as the groups of the configuration here tell. final
 // reports that it decides.
-func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answers []decision.DeskAnswer) (effect string, final bool) {
-	progress, problem, err := approvals.Progress(groups, r, answers)
-	declined := answers[len(answers)-1].Decision == string(approvals.DeskDecline)
+func answerEffect(groups map[string]config.Group, r desk.Request, answers []decision.DeskAnswer) (effect string, final bool) {
+	progress, problem, err := desk.ProgressOf(groups, r, answers)
+	declined := answers[len(answers)-1].Decision == string(desk.Decline)
 	if err == nil {
 		err = problem
 	}
@@ -309,7 +309,7 @@ func answerEffect(groups map[string]config.Group, r approvals.DeskRequest, answe
 	return done + "; still missing: " + display.Line(config.JoinQuorums(progress.Missing, ", ")), false
 }
 
-func (c answerApprovalsCmd) sign(r approvals.DeskRequest) (string, error) {
+func (c answerApprovalsCmd) sign(r desk.Request) (string, error) {
 	if c.Signature != "" {
 		text, err := os.ReadFile(c.Signature)
 		return string(text), err
@@ -339,5 +339,5 @@ func (c answerApprovalsCmd) sign(r approvals.DeskRequest) (string, error) {
 	if kind := signer.PublicKey().Type(); kind != ssh.KeyAlgoED25519 {
 		return "", fmt.Errorf("%s is a key of the kind %s; approvers use %s", c.Key, kind, ssh.KeyAlgoED25519)
 	}
-	return approvals.SignDecision(r, c.decision(), signer)
+	return desk.SignDecision(r, c.decision(), signer)
 }

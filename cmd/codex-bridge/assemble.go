@@ -78,7 +78,7 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, enforceable(s.config.Load())) })
 	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program, log) })
 	s.memory = approvals.NewMemory(approvals.MemoryOptions{
-		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.store, Secrets: secrets(cfg),
+		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.grants, Secrets: secrets(cfg),
 	})
 	return s, nil
 }

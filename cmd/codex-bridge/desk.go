@@ -15,7 +15,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
-	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/desk"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 )
@@ -23,17 +23,17 @@ import (
 const ruleDesk = "approvals.desk"
 
 // newDesk returns the desk of a client, which asks the second person of rules with approvers.
-func newDesk(cfg func() config.Desk, record *ledger, g *guard.Guard, log *slog.Logger) *approvals.Desk {
-	return approvals.NewDesk(approvals.DeskOptions{
+func newDesk(cfg func() config.Desk, record *ledger, g *guard.Guard, log *slog.Logger) *desk.Desk {
+	return desk.New(desk.Options{
 		Config: cfg,
-		Store: func(ctx context.Context) (approvals.DeskStore, error) {
+		Store: func(ctx context.Context) (desk.Store, error) {
 			s, err := record.store(ctx)
 			if err != nil {
 				return nil, err // not a nil *store.Store in an interface
 			}
 			return s, nil
 		},
-		Accept: func(ctx context.Context, r approvals.DeskRequest, reason string) error {
+		Accept: func(ctx context.Context, r desk.Request, reason string) error {
 			return recordDesk(ctx, g, r, policy.Accept, reason)
 		},
 		Secret: os.Getenv,
@@ -43,7 +43,7 @@ func newDesk(cfg func() config.Desk, record *ledger, g *guard.Guard, log *slog.L
 }
 
 // recordDesk logs the result of a request, as an answer to the question that Codex would ask.
-func recordDesk(ctx context.Context, g *guard.Guard, r approvals.DeskRequest, v policy.Verdict, reason string) error {
+func recordDesk(ctx context.Context, g *guard.Guard, r desk.Request, v policy.Verdict, reason string) error {
 	params, err := json.Marshal(map[string]string{"threadId": r.Thread, "turnId": r.Turn, "itemId": r.Item, "command": r.Command, "cwd": r.Cwd})
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) ho
 		return hook.Answer{Decision: hook.Deny, Reason: h.refuseUnreadable(ctx, call, err)}
 	}
 	sum := sha256.Sum256(call.ToolInput)
-	asked := approvals.DeskRequest{
+	asked := desk.Request{
 		Rule: r.Approvers.Rule, Client: h.guard.Client(), Thread: call.Thread(), Turn: call.TurnID, Item: call.ToolUseID,
 		Command: use.Summary(), Input: hex.EncodeToString(sum[:]), Cwd: call.Cwd, Shell: r.Shell,
 		Sandbox: h.guard.Sandbox(call.Thread(), call.TurnID), Outside: r.Approvers.Leaves, Facts: r.Facts,
@@ -97,7 +97,7 @@ func examineDesk(cfg *config.Config) (all []finding) {
 			continue
 		}
 		seen[need] = true
-		if err := approvals.CheckQuorum(d, need); err != nil {
+		if err := desk.CheckQuorum(d, need); err != nil {
 			all = append(all, finding{"approvers", broken, problem.Text(err), "until then commands that need " + need.String() + " are refused"})
 			continue
 		}

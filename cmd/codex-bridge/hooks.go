@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/desk"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/inject"
@@ -38,7 +39,7 @@ type hooks struct {
 	unattended *handlers.Chain
 	gate       *handlers.Gate
 	questions  *approvals.Feature
-	desk       *approvals.Desk
+	desk       *desk.Desk
 	inject     *inject.Feature
 	socket     *hookSocket
 	starts     *programStarts

@@ -145,6 +145,15 @@ func split(text string, size int) (parts []string) {
 	return append(parts, text)
 }
 
+// grants is store, for the remembered approvals.
+func (l *ledger) grants(ctx context.Context) (approvals.Store, error) {
+	s, err := l.store(ctx)
+	if err != nil {
+		return nil, err // not a nil *store.Store in an interface
+	}
+	return s, nil
+}
+
 // store returns the open store. It waits for another goroutine that opens it until ctx ends.
 func (l *ledger) store(ctx context.Context) (*store.Store, error) {
 	if s := l.current(); s != nil {

@@ -14,7 +14,6 @@ import (
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/relay/approvals"
 )
@@ -74,7 +73,7 @@ escalation = "ask"
 	current := func() config.Approvals {
 		return config.Approvals{Remember: remember, TTL: config.Duration(time.Hour), Max: 8, Timeout: config.Duration(timeout)}
 	}
-	memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (*store.Store, error) {
+	memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (approvals.Store, error) {
 		return nil, errors.New("there is none")
 	}, Now: now})
 	limiter := approvals.NewLimiter() // all within a minute

@@ -36,7 +36,7 @@ func newFixture(t *testing.T, state string, remember approvals.Span) *fixture {
 	}
 	w.Memory = approvals.NewMemory(approvals.MemoryOptions{
 		Approvals: func() config.Approvals { return w.approvals },
-		Store: func(context.Context) (*store.Store, error) {
+		Store: func(context.Context) (approvals.Store, error) {
 			if s == nil {
 				t.Error("the store was asked for")
 			}

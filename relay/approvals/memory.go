@@ -11,12 +11,19 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/redact"
 )
 
 // ErrOff is returned if approvals.remember does not allow the span.
 var ErrOff = errors.New("approvals.remember does not allow it")
+
+// Store keeps grants beyond the session.
+type Store interface {
+	AddGrant(ctx context.Context, g decision.Grant, limit int) error
+	GrantByDigest(ctx context.Context, digest string) (g decision.Grant, found bool, err error)
+	Grants(context.Context) ([]decision.Grant, error)
+	RevokeGrant(ctx context.Context, id string) (bool, error)
+}
 
 // MemoryOptions configure a Memory.
 type MemoryOptions struct {
@@ -24,7 +31,7 @@ type MemoryOptions struct {
 	// at once.
 	Approvals func() config.Approvals
 	// Store returns the store. It is called only if approvals.remember is "always".
-	Store func(context.Context) (*store.Store, error)
+	Store func(context.Context) (Store, error)
 	// Secrets are texts to redact in lists.
 	Secrets []string
 	// Now is the wall clock; nil: time.Now.

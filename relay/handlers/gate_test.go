@@ -19,7 +19,6 @@ import (
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
@@ -178,7 +177,7 @@ func TestRecordedSessions(t *testing.T) {
 				set.approvals.Timeout = config.Duration(time.Hour)
 			}
 			current := func() config.Approvals { return set.approvals }
-			memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (*store.Store, error) {
+			memory := approvals.NewMemory(approvals.MemoryOptions{Approvals: current, Store: func(context.Context) (approvals.Store, error) {
 				return nil, errors.New("there is none")
 			}})
 			g := handlers.NewGate(handlers.GateOptions{

@@ -45,7 +45,7 @@ func (w *world) addGrant(command string) {
 	cfg.Remember = string(approvals.Always)
 	memory := approvals.NewMemory(approvals.MemoryOptions{
 		Approvals: func() config.Approvals { return cfg },
-		Store:     func(context.Context) (*store.Store, error) { return s, nil },
+		Store:     func(context.Context) (approvals.Store, error) { return s, nil },
 	})
 	key, err := approvals.NewKey(approvals.Request{
 		Provider: "codex", Session: "any", Workspace: w.workspace, Tool: "Bash", Cwd: w.workspace, Sandbox: "read-only",

@@ -1,4 +1,4 @@
-package approvals_test
+package desk_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
-	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/desk"
 )
 
 // person has an SSH key.
@@ -38,13 +38,13 @@ func (p person) public() string { return string(ssh.MarshalAuthorizedKey(p.Publi
 
 func (p person) fingerprint() string { return ssh.FingerprintSHA256(p.PublicKey()) }
 
-// answer signs a decision, also one that approvals.SignDecision refuses to sign.
-func (p person) answer(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision) decision.DeskAnswer {
+// answer signs a decision, also one that desk.SignDecision refuses to sign.
+func (p person) answer(t *testing.T, r desk.Request, d desk.Decision) decision.DeskAnswer {
 	t.Helper()
-	return p.answerIn(t, r, d, approvals.DeskNamespace)
+	return p.answerIn(t, r, d, desk.Namespace)
 }
 
-func (p person) answerIn(t *testing.T, r approvals.DeskRequest, d approvals.DeskDecision, namespace string) decision.DeskAnswer {
+func (p person) answerIn(t *testing.T, r desk.Request, d desk.Decision, namespace string) decision.DeskAnswer {
 	t.Helper()
 	statement, err := r.Statement(d)
 	if err != nil {
@@ -63,7 +63,7 @@ type world struct {
 	runner, ada, grace, unknown person
 	cfg                         config.Desk
 	now                         time.Time
-	request                     approvals.DeskRequest // the one that waits
+	request                     desk.Request // the one that waits
 	answers                     []decision.DeskAnswer
 	steps                       []func() // before each look at the answers, after the first
 	added, ended                int
@@ -86,7 +86,7 @@ func (w *world) AddDeskRequest(_ context.Context, r decision.DeskRequest, _ time
 		return w.storeErr
 	}
 	var err error
-	if w.request, err = approvals.DecodeDeskRequest(r.Text); err != nil || w.request.ID != r.ID || !w.request.Expires.Equal(r.Expires) {
+	if w.request, err = desk.Decode(r.Text); err != nil || w.request.ID != r.ID || !w.request.Expires.Equal(r.Expires) {
 		w.t.Errorf("%+v, %v", r, err)
 	}
 	w.added++
@@ -114,14 +114,14 @@ func (w *world) EndDeskRequest(context.Context, string) error {
 }
 
 // ask asks the desk about a command of a thread. The steps run one by one; after the last the client goes.
-func (w *world) ask(r approvals.DeskRequest, steps ...func()) error {
+func (w *world) ask(r desk.Request, steps ...func()) error {
 	w.t.Helper()
 	w.answers, w.steps = nil, steps
 	ctx, stop := context.WithCancelCause(w.t.Context())
-	return approvals.NewDesk(approvals.DeskOptions{
+	return desk.New(desk.Options{
 		Config: func() config.Desk { return w.cfg },
-		Store:  func(context.Context) (approvals.DeskStore, error) { return w, nil },
-		Accept: func(_ context.Context, _ approvals.DeskRequest, reason string) error {
+		Store:  func(context.Context) (desk.Store, error) { return w, nil },
+		Accept: func(_ context.Context, _ desk.Request, reason string) error {
 			w.accepted = append(w.accepted, reason)
 			return w.acceptErr
 		},
@@ -142,7 +142,7 @@ func (w *world) ask(r approvals.DeskRequest, steps ...func()) error {
 
 func (w *world) put(a decision.DeskAnswer) { w.answers = append(w.answers, a) }
 
-var push = approvals.DeskRequest{
+var push = desk.Request{
 	Groups: []string{"release"}, Rule: "Two people push.", Thread: "t", Turn: "u", Item: "i", Command: "git push", Input: "00", Cwd: "/code", Sandbox: "workspace-write",
 }
 
@@ -168,30 +168,30 @@ func TestApproversAreNamed(t *testing.T) {
 	two.Counts = map[string]int{"release": 2}
 	grace, ada := w.grace.fingerprint()+" (grace@example)", w.ada.fingerprint()+` ("ada) and SHA256:x (bob")`
 	w.check("approved", w.ask(two, func() {
-		w.put(w.runner.answer(t, w.request, approvals.DeskApprove))
-		w.put(w.grace.answer(t, w.request, approvals.DeskApprove))
-		p, problem, err := approvals.Progress(w.cfg.Groups, w.request, w.answers)
+		w.put(w.runner.answer(t, w.request, desk.Approve))
+		w.put(w.grace.answer(t, w.request, desk.Approve))
+		p, problem, err := desk.ProgressOf(w.cfg.Groups, w.request, w.answers)
 		if err != nil || problem != nil || len(p.Approved) != 1 || p.Approved[0].String() != "release: "+grace || config.JoinQuorums(p.Missing, ", ") != "release" {
 			t.Errorf("after one of two: %+v, %v, %v", p, problem, err)
 		}
-		if _, problem, err := approvals.Progress(w.cfg.Groups, w.request, w.answers[:1]); err != nil || problem == nil {
+		if _, problem, err := desk.ProgressOf(w.cfg.Groups, w.request, w.answers[:1]); err != nil || problem == nil {
 			t.Errorf("the runner's answer: %v, %v", problem, err)
 		}
-		if _, _, err := approvals.Progress(nil, w.request, w.answers); err == nil {
+		if _, _, err := desk.ProgressOf(nil, w.request, w.answers); err == nil {
 			t.Error("a configuration without the group knows who has approved")
 		}
-		w.put(w.ada.answer(t, w.request, approvals.DeskApprove))
+		w.put(w.ada.answer(t, w.request, desk.Approve))
 	}), "")
 	if want := "approved by release: " + grace + " and " + ada + "; request " + w.request.ID; !slices.Equal(w.accepted, []string{want}) {
 		t.Errorf("logged %q, want %q", w.accepted, want)
 	}
 	w.accepted = nil
-	w.check("declined", w.ask(two, func() { w.put(w.grace.answer(t, w.request, approvals.DeskDecline)) }), "an approver, "+grace+", has declined")
+	w.check("declined", w.ask(two, func() { w.put(w.grace.answer(t, w.request, desk.Decline)) }), "an approver, "+grace+", has declined")
 }
 
 func TestMemberApproves(t *testing.T) {
 	w := newWorld(t)
-	w.check("approved", w.ask(push, func() {}, func() { w.put(w.grace.answer(t, w.request, approvals.DeskApprove)) }), "")
+	w.check("approved", w.ask(push, func() {}, func() { w.put(w.grace.answer(t, w.request, desk.Approve)) }), "")
 	if want := "approved by release: " + w.grace.fingerprint() + "; request " + w.request.ID; !slices.Equal(w.accepted, []string{want}) {
 		t.Errorf("logged %q", w.accepted)
 	}
@@ -208,36 +208,36 @@ func TestAttacks(t *testing.T) {
 		want   string
 	}{
 		"self-approval": {func(t *testing.T, w *world) decision.DeskAnswer {
-			return w.runner.answer(t, w.request, approvals.DeskApprove)
+			return w.runner.answer(t, w.request, desk.Approve)
 		}, gone},
 		"no member": {func(t *testing.T, w *world) decision.DeskAnswer {
-			return w.unknown.answer(t, w.request, approvals.DeskApprove)
+			return w.unknown.answer(t, w.request, desk.Approve)
 		}, gone},
 		"member of others": {func(t *testing.T, w *world) decision.DeskAnswer {
-			return w.ada.answer(t, w.request, approvals.DeskApprove)
+			return w.ada.answer(t, w.request, desk.Approve)
 		}, gone},
 		"no signature": {func(t *testing.T, w *world) decision.DeskAnswer { return decision.DeskAnswer{Decision: "approve"} }, gone},
 		"another namespace": {func(t *testing.T, w *world) decision.DeskAnswer {
-			return w.grace.answerIn(t, w.request, approvals.DeskApprove, "file")
+			return w.grace.answerIn(t, w.request, desk.Approve, "file")
 		}, gone},
-		"another command":      {other(func(r *approvals.DeskRequest) { r.Command = "git push --force" }), gone},
-		"another input":        {other(func(r *approvals.DeskRequest) { r.Input = "01" }), gone},
-		"another folder":       {other(func(r *approvals.DeskRequest) { r.Cwd = "/" }), gone},
-		"another thread":       {other(func(r *approvals.DeskRequest) { r.Thread = "v" }), gone},
-		"another turn":         {other(func(r *approvals.DeskRequest) { r.Turn = "v" }), gone},
-		"another call":         {other(func(r *approvals.DeskRequest) { r.Item = "j" }), gone},
-		"inside, then outside": {other(func(r *approvals.DeskRequest) { r.Outside = true }), gone},
-		"another request":      {other(func(r *approvals.DeskRequest) { r.ID = "x" }), gone},
-		"a longer time":        {other(func(r *approvals.DeskRequest) { r.Expires = r.Expires.Add(time.Hour) }), gone},
-		"another runner":       {other(func(r *approvals.DeskRequest) { r.Runner = nil }), gone},
+		"another command":      {other(func(r *desk.Request) { r.Command = "git push --force" }), gone},
+		"another input":        {other(func(r *desk.Request) { r.Input = "01" }), gone},
+		"another folder":       {other(func(r *desk.Request) { r.Cwd = "/" }), gone},
+		"another thread":       {other(func(r *desk.Request) { r.Thread = "v" }), gone},
+		"another turn":         {other(func(r *desk.Request) { r.Turn = "v" }), gone},
+		"another call":         {other(func(r *desk.Request) { r.Item = "j" }), gone},
+		"inside, then outside": {other(func(r *desk.Request) { r.Outside = true }), gone},
+		"another request":      {other(func(r *desk.Request) { r.ID = "x" }), gone},
+		"a longer time":        {other(func(r *desk.Request) { r.Expires = r.Expires.Add(time.Hour) }), gone},
+		"another runner":       {other(func(r *desk.Request) { r.Runner = nil }), gone},
 		"a decline as approval": {func(t *testing.T, w *world) decision.DeskAnswer {
-			a := w.grace.answer(t, w.request, approvals.DeskDecline)
+			a := w.grace.answer(t, w.request, desk.Decline)
 			a.Decision = "approve"
 			return a
 		}, gone},
 		"an unknown decision": {func(t *testing.T, w *world) decision.DeskAnswer { return w.grace.answer(t, w.request, "maybe") }, gone},
 		"forged": {func(t *testing.T, w *world) decision.DeskAnswer {
-			a := w.unknown.answer(t, w.request, approvals.DeskApprove)
+			a := w.unknown.answer(t, w.request, desk.Approve)
 			sig, err := sshsig.Unarmor([]byte(a.Signature))
 			if err != nil {
 				t.Fatal(err)
@@ -247,15 +247,15 @@ func TestAttacks(t *testing.T) {
 		}, gone},
 		"too late": {func(t *testing.T, w *world) decision.DeskAnswer {
 			w.now = w.request.Expires
-			return w.grace.answer(t, w.request, approvals.DeskApprove)
+			return w.grace.answer(t, w.request, desk.Approve)
 		}, "no approver has answered in time"},
 		"no longer a member": {func(t *testing.T, w *world) decision.DeskAnswer {
 			w.cfg.Groups = map[string]config.Group{"release": {Keys: []string{w.ada.public()}}}
-			return w.grace.answer(t, w.request, approvals.DeskApprove)
+			return w.grace.answer(t, w.request, desk.Approve)
 		}, gone},
 		"the runner by now": {func(t *testing.T, w *world) decision.DeskAnswer {
 			w.cfg.Runner = append(w.cfg.Runner, w.grace.public())
-			return w.grace.answer(t, w.request, approvals.DeskApprove)
+			return w.grace.answer(t, w.request, desk.Approve)
 		}, "no member beside the person"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,11 +269,11 @@ func TestAttacks(t *testing.T) {
 }
 
 // other has grace approve a request that differs from the one that waits.
-func other(change func(*approvals.DeskRequest)) func(*testing.T, *world) decision.DeskAnswer {
+func other(change func(*desk.Request)) func(*testing.T, *world) decision.DeskAnswer {
 	return func(t *testing.T, w *world) decision.DeskAnswer {
 		r := w.request
 		change(&r)
-		return w.grace.answer(t, r, approvals.DeskApprove)
+		return w.grace.answer(t, r, desk.Approve)
 	}
 }
 
@@ -281,7 +281,7 @@ func other(change func(*approvals.DeskRequest)) func(*testing.T, *world) decisio
 func TestReplay(t *testing.T) {
 	w := newWorld(t)
 	var once decision.DeskAnswer
-	w.check("first", w.ask(push, func() { once = w.grace.answer(t, w.request, approvals.DeskApprove); w.put(once) }), "")
+	w.check("first", w.ask(push, func() { once = w.grace.answer(t, w.request, desk.Approve); w.put(once) }), "")
 	w.accepted = nil
 	w.check("again", w.ask(push, func() { w.put(once) }), "the turn has ended")
 }
@@ -301,14 +301,14 @@ func TestEachGroupApproves(t *testing.T) {
 		w := newWorld(t)
 		w.check(name, w.ask(both, func() {
 			for _, p := range test.by(w) {
-				w.put(p.answer(t, w.request, approvals.DeskApprove))
+				w.put(p.answer(t, w.request, desk.Approve))
 			}
 		}), test.want)
 	}
 	w := newWorld(t)
 	w.check("a decline wins", w.ask(both, func() {
-		w.put(w.ada.answer(t, w.request, approvals.DeskDecline))
-		w.put(w.grace.answer(t, w.request, approvals.DeskApprove))
+		w.put(w.ada.answer(t, w.request, desk.Decline))
+		w.put(w.grace.answer(t, w.request, desk.Approve))
 	}), "has declined")
 }
 
@@ -333,7 +333,7 @@ func TestCountOfApprovers(t *testing.T) {
 		w.cfg.Groups["pair"] = config.Group{Keys: []string{w.ada.public(), w.grace.public(), w.ada.public(), w.runner.public()}}
 		var steps []func()
 		for i := range test.by(w) {
-			steps = append(steps, func() { w.put(test.by(w)[i].answer(t, w.request, approvals.DeskApprove)) })
+			steps = append(steps, func() { w.put(test.by(w)[i].answer(t, w.request, desk.Approve)) })
 		}
 		w.check(name, w.ask(two, steps...), test.want)
 		if test.want == "" && !strings.Contains(w.accepted[0], w.ada.fingerprint()) || len(w.accepted) > 0 && !strings.Contains(w.accepted[0], " and ") {
@@ -345,34 +345,34 @@ func TestCountOfApprovers(t *testing.T) {
 	two.Counts = map[string]int{"release": 2}
 	w.check("too few members", w.ask(two), `2 members of the group "release" must approve, and it has 1 beside the person who runs the bridge`)
 	w.cfg.Groups["release"] = config.Group{Keys: []string{w.ada.public(), w.grace.public()}}
-	w.check("a decline", w.ask(two, func() { w.put(w.ada.answer(t, w.request, approvals.DeskApprove)) }, func() { w.put(w.grace.answer(t, w.request, approvals.DeskDecline)) }), "has declined")
+	w.check("a decline", w.ask(two, func() { w.put(w.ada.answer(t, w.request, desk.Approve)) }, func() { w.put(w.grace.answer(t, w.request, desk.Decline)) }), "has declined")
 	w.check("an approval of fewer", w.ask(two, func() {
 		fewer := w.request
 		fewer.Counts = nil
-		w.put(w.ada.answer(t, fewer, approvals.DeskApprove))
-		w.put(w.grace.answer(t, w.request, approvals.DeskApprove))
+		w.put(w.ada.answer(t, fewer, desk.Approve))
+		w.put(w.grace.answer(t, w.request, desk.Approve))
 	}), "the turn has ended")
 }
 
 // Each failure is a no, before a request is shown to an approver if possible.
 func TestFailures(t *testing.T) {
 	approves := func(w *world) func() {
-		return func() { w.put(w.grace.answer(t, w.request, approvals.DeskApprove)) }
+		return func() { w.put(w.grace.answer(t, w.request, desk.Approve)) }
 	}
 	for name, test := range map[string]struct {
-		change func(w *world, r *approvals.DeskRequest)
+		change func(w *world, r *desk.Request)
 		want   string
 	}{
-		"no runner":        {func(w *world, _ *approvals.DeskRequest) { w.cfg.Runner = nil }, "set approvals.desk.runner"},
-		"a broken runner":  {func(w *world, _ *approvals.DeskRequest) { w.cfg.Runner = []string{"x"} }, "approvals.desk.runner"},
-		"no group":         {func(_ *world, r *approvals.DeskRequest) { r.Groups = nil }, "no group"},
-		"an unknown group": {func(_ *world, r *approvals.DeskRequest) { r.Groups = []string{"x"} }, "no member"},
-		"only the runner":  {func(_ *world, r *approvals.DeskRequest) { r.Groups = []string{"self"} }, "no member"},
-		"a broken group": {func(w *world, r *approvals.DeskRequest) {
+		"no runner":        {func(w *world, _ *desk.Request) { w.cfg.Runner = nil }, "set approvals.desk.runner"},
+		"a broken runner":  {func(w *world, _ *desk.Request) { w.cfg.Runner = []string{"x"} }, "approvals.desk.runner"},
+		"no group":         {func(_ *world, r *desk.Request) { r.Groups = nil }, "no group"},
+		"an unknown group": {func(_ *world, r *desk.Request) { r.Groups = []string{"x"} }, "no member"},
+		"only the runner":  {func(_ *world, r *desk.Request) { r.Groups = []string{"self"} }, "no member"},
+		"a broken group": {func(w *world, r *desk.Request) {
 			w.cfg.Groups["x"], r.Groups = config.Group{Keys: []string{"ssh-rsa AAAA"}}, []string{"x"}
 		}, "approvals.desk.groups.x"},
-		"text that is not UTF-8": {func(_ *world, r *approvals.DeskRequest) { r.Command = "rm \xff" }, "not valid UTF-8"},
-		"a broken store":         {func(w *world, _ *approvals.DeskRequest) { w.storeErr = errors.New("disk full") }, "disk full"},
+		"text that is not UTF-8": {func(_ *world, r *desk.Request) { r.Command = "rm \xff" }, "not valid UTF-8"},
+		"a broken store":         {func(w *world, _ *desk.Request) { w.storeErr = errors.New("disk full") }, "disk full"},
 	} {
 		w := newWorld(t)
 		r := push
@@ -391,17 +391,17 @@ func TestFailures(t *testing.T) {
 func TestSign(t *testing.T) {
 	w := newWorld(t)
 	w.check("approved", w.ask(push, func() {
-		armored, err := approvals.SignDecision(w.request, approvals.DeskApprove, w.grace)
+		armored, err := desk.SignDecision(w.request, desk.Approve, w.grace)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.put(decision.DeskAnswer{Decision: "approve", Signature: armored})
-		if _, err := approvals.SignDecision(w.request, approvals.DeskApprove, w.runner); err == nil || !strings.Contains(err.Error(), "can't be the second person") {
+		if _, err := desk.SignDecision(w.request, desk.Approve, w.runner); err == nil || !strings.Contains(err.Error(), "can't be the second person") {
 			t.Error(err)
 		}
 	}), "")
 	for _, text := range []string{"", "{}", `{"id":"x","more":1}`} {
-		if _, err := approvals.DecodeDeskRequest(text); err == nil {
+		if _, err := desk.Decode(text); err == nil {
 			t.Errorf("%s is a request", text)
 		}
 	}
@@ -411,21 +411,21 @@ func TestSign(t *testing.T) {
 func TestCheckSignature(t *testing.T) {
 	w := newWorld(t)
 	w.request.Runner = []string{w.runner.fingerprint()}
-	check := func(name string, a decision.DeskAnswer, d approvals.DeskDecision, want string) {
+	check := func(name string, a decision.DeskAnswer, d desk.Decision, want string) {
 		t.Helper()
-		err := approvals.CheckSignature(w.request, d, a.Signature)
+		err := desk.CheckSignature(w.request, d, a.Signature)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	stranger := newPerson(t)
-	check("a member", w.grace.answer(t, w.request, approvals.DeskApprove), approvals.DeskApprove, "")
-	check("a key of no group here", stranger.answer(t, w.request, approvals.DeskApprove), approvals.DeskApprove, "")
-	check("another decision", w.grace.answer(t, w.request, approvals.DeskApprove), approvals.DeskDecline, "not of this decision")
-	check("another namespace", w.grace.answerIn(t, w.request, approvals.DeskApprove, "file"), approvals.DeskApprove, "not of this decision")
-	check("no signature", decision.DeskAnswer{Signature: "x"}, approvals.DeskApprove, "can't be read")
-	check("the person who runs the bridge", w.runner.answer(t, w.request, approvals.DeskApprove), approvals.DeskApprove, "can't be the second person")
+	check("a member", w.grace.answer(t, w.request, desk.Approve), desk.Approve, "")
+	check("a key of no group here", stranger.answer(t, w.request, desk.Approve), desk.Approve, "")
+	check("another decision", w.grace.answer(t, w.request, desk.Approve), desk.Decline, "not of this decision")
+	check("another namespace", w.grace.answerIn(t, w.request, desk.Approve, "file"), desk.Approve, "not of this decision")
+	check("no signature", decision.DeskAnswer{Signature: "x"}, desk.Approve, "can't be read")
+	check("the person who runs the bridge", w.runner.answer(t, w.request, desk.Approve), desk.Approve, "can't be the second person")
 	request := w.request
 	request.Command += " more"
-	check("another request", w.grace.answer(t, request, approvals.DeskApprove), approvals.DeskApprove, "not of this decision")
+	check("another request", w.grace.answer(t, request, desk.Approve), desk.Approve, "not of this decision")
 }

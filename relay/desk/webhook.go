@@ -1,4 +1,4 @@
-package approvals
+package desk
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 
 // webhookBody is what the webhook gets: the request, and the texts of which it may send back a signature.
 type webhookBody struct {
-	Request    DeskRequest             `json:"request"`
-	Statements map[DeskDecision]string `json:"statements"`
+	Request    Request             `json:"request"`
+	Statements map[Decision]string `json:"statements"`
 }
 
 // maxWebhookAnswer bounds the webhook's response in bytes.
@@ -35,14 +35,14 @@ var webhookClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Requ
 // post sends the request to the webhook, again after a failure, and puts the answers of its response into
 // the store. There they are checked like those of other ways: the webhook itself decides nothing. The
 // response may take as long as the request waits, so that nothing needs to reach this machine.
-func (d *Desk) post(ctx context.Context, cfg config.Desk, s DeskStore, r DeskRequest) {
+func (d *Desk) post(ctx context.Context, cfg config.Desk, s Store, r Request) {
 	secret := d.options.Secret(cfg.Secret)
 	if secret == "" {
 		d.options.Log.Error("approvals.desk.webhook gets no request: the variable of webhook_secret_env is not set", "variable", cfg.Secret)
 		return
 	}
-	body := webhookBody{r, make(map[DeskDecision]string)}
-	for _, decision := range []DeskDecision{DeskApprove, DeskDecline} {
+	body := webhookBody{r, make(map[Decision]string)}
+	for _, decision := range []Decision{Approve, Decline} {
 		body.Statements[decision], _ = r.Statement(decision) // Ask has encoded the request
 	}
 	raw, err := json.Marshal(body)

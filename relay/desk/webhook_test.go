@@ -1,4 +1,4 @@
-package approvals_test
+package desk_test
 
 import (
 	"crypto/hmac"
@@ -13,12 +13,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"codex-bridge.example/relay/approvals"
+	"codex-bridge.example/relay/desk"
 )
 
 // webhook starts a server that gets the desk's requests. Its responses come after failures with these
 // statuses.
-func (w *world) webhook(reply func(r approvals.DeskRequest, statements map[string]string) string, failures ...int) (requests *atomic.Int64) {
+func (w *world) webhook(reply func(r desk.Request, statements map[string]string) string, failures ...int) (requests *atomic.Int64) {
 	w.t.Helper()
 	requests = new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
@@ -38,7 +38,7 @@ func (w *world) webhook(reply func(r approvals.DeskRequest, statements map[strin
 			w.t.Errorf("the signature is %q: %v", in.Header.Get("Webhook-Signature"), err)
 		}
 		var body struct {
-			Request    approvals.DeskRequest
+			Request    desk.Request
 			Statements map[string]string
 		}
 		if err := json.Unmarshal(raw, &body); err != nil || in.Header.Get("Webhook-Id") != body.Request.ID || in.Header.Get("Webhook-Timestamp") != fmt.Sprint(w.now.Unix()) {
@@ -54,11 +54,11 @@ func (w *world) webhook(reply func(r approvals.DeskRequest, statements map[strin
 // The webhook gets the request, and may send a signature back. The desk checks it as any other.
 func TestWebhookAnswers(t *testing.T) {
 	w := newWorld(t)
-	requests := w.webhook(func(r approvals.DeskRequest, statements map[string]string) string {
-		if want, err := r.Statement(approvals.DeskApprove); err != nil || statements["approve"] != want || !strings.Contains(statements["decline"], "decision: decline") {
+	requests := w.webhook(func(r desk.Request, statements map[string]string) string {
+		if want, err := r.Statement(desk.Approve); err != nil || statements["approve"] != want || !strings.Contains(statements["decline"], "decision: decline") {
 			t.Errorf("the statements are %q, %v", statements, err)
 		}
-		a := w.grace.answer(t, r, approvals.DeskApprove)
+		a := w.grace.answer(t, r, desk.Approve)
 		raw, err := json.Marshal(map[string]any{"answers": []any{map[string]string{"decision": a.Decision, "signature": a.Signature}}})
 		if err != nil {
 			t.Error(err)
@@ -76,7 +76,7 @@ func TestWebhookDecidesNothing(t *testing.T) {
 	for _, reply := range []string{"", "ok", `{"answers":[]}`, `{"approve":true}`, `{"answers":"approve"}`, strings.Repeat(" ", 70<<10) + `{"answers":[{"decision":"approve"}]}`} {
 		w := newWorld(t)
 		done := make(chan bool)
-		w.webhook(func(approvals.DeskRequest, map[string]string) string { defer close(done); return reply })
+		w.webhook(func(desk.Request, map[string]string) string { defer close(done); return reply })
 		w.check(reply, w.ask(push, func() { <-done }), "the turn has ended")
 		if len(w.posted) > 0 {
 			t.Errorf("%q is an answer: %+v", reply, <-w.posted)
@@ -87,9 +87,9 @@ func TestWebhookDecidesNothing(t *testing.T) {
 // Without its secret the webhook gets nothing, and other ways still count.
 func TestWebhookWithoutSecret(t *testing.T) {
 	w := newWorld(t)
-	requests := w.webhook(func(approvals.DeskRequest, map[string]string) string { return "" })
+	requests := w.webhook(func(desk.Request, map[string]string) string { return "" })
 	w.secrets = nil
-	w.check("approved", w.ask(push, func() { w.put(w.grace.answer(t, w.request, approvals.DeskApprove)) }), "")
+	w.check("approved", w.ask(push, func() { w.put(w.grace.answer(t, w.request, desk.Approve)) }), "")
 	if requests.Load() > 0 {
 		t.Errorf("%d requests", requests.Load())
 	}

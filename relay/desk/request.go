@@ -1,4 +1,4 @@
-package approvals
+package desk
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"codex-bridge.example/bridge/config"
 )
 
-// DeskRequest is what a second person approves: one call of a command. Its JSON form is signed.
-type DeskRequest struct {
+// Request is what a second person approves: one call of a command. Its JSON form is signed.
+type Request struct {
 	ID      string    `json:"id"` // random, of this request only
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
@@ -39,20 +39,20 @@ type DeskRequest struct {
 	Facts   string         `json:"-"` // of the decision to ask, for the decision log only
 }
 
-// DeskDecision is an approver's answer.
-type DeskDecision string
+// Decision is an approver's answer.
+type Decision string
 
 // The decisions.
 const (
-	DeskApprove DeskDecision = "approve"
-	DeskDecline DeskDecision = "decline"
+	Approve Decision = "approve"
+	Decline Decision = "decline"
 )
 
-// DeskNamespace is the namespace of the signatures: ssh-keygen -Y sign -n codex-bridge-approval.
-const DeskNamespace = "codex-bridge-approval"
+// Namespace is the namespace of the signatures: ssh-keygen -Y sign -n codex-bridge-approval.
+const Namespace = "codex-bridge-approval"
 
 // Statement returns the text that an approver signs: the decision and the whole request.
-func (r DeskRequest) Statement(d DeskDecision) (string, error) {
+func (r Request) Statement(d Decision) (string, error) {
 	body, err := r.encode()
 	if err != nil {
 		return "", err
@@ -61,7 +61,7 @@ func (r DeskRequest) Statement(d DeskDecision) (string, error) {
 }
 
 // Need sets who must approve the request.
-func (r *DeskRequest) Need(list []config.Quorum) {
+func (r *Request) Need(list []config.Quorum) {
 	for _, q := range list {
 		r.Groups = append(r.Groups, q.Group)
 		if q.Count > 1 {
@@ -74,7 +74,7 @@ func (r *DeskRequest) Need(list []config.Quorum) {
 }
 
 // Quorums returns who must approve the request.
-func (r *DeskRequest) Quorums() (list []config.Quorum) {
+func (r *Request) Quorums() (list []config.Quorum) {
 	for _, name := range r.Groups {
 		list = append(list, config.Quorum{Group: name, Count: max(r.Counts[name], 1)})
 	}
@@ -82,7 +82,7 @@ func (r *DeskRequest) Quorums() (list []config.Quorum) {
 }
 
 // encode returns the request as JSON, which has the same text for equal requests only.
-func (r DeskRequest) encode() (string, error) {
+func (r Request) encode() (string, error) {
 	for _, text := range append([]string{r.Rule, r.Client, r.Thread, r.Turn, r.Item, r.Command, r.Cwd, r.Shell, r.Sandbox}, r.Groups...) {
 		if !utf8.ValidString(text) {
 			return "", errors.New("the call has a text that is not valid UTF-8")
@@ -98,8 +98,8 @@ func (r DeskRequest) encode() (string, error) {
 	return out.String(), nil
 }
 
-// DecodeDeskRequest returns the request of a text of the store.
-func DecodeDeskRequest(text string) (r DeskRequest, err error) {
+// Decode returns the request of a text of the store.
+func Decode(text string) (r Request, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err = d.Decode(&r); err != nil {
@@ -112,7 +112,7 @@ func DecodeDeskRequest(text string) (r DeskRequest, err error) {
 }
 
 // verify returns the approver of the set who has signed the decision about the request.
-func (s keySet) verify(r DeskRequest, d DeskDecision, armored string) (Approver, error) {
+func (s keySet) verify(r Request, d Decision, armored string) (Approver, error) {
 	sig, err := sshsig.Unarmor([]byte(armored))
 	if err != nil {
 		return Approver{}, unreadableSignature(err)
@@ -127,12 +127,12 @@ func (s keySet) verify(r DeskRequest, d DeskDecision, armored string) (Approver,
 func unreadableSignature(err error) error { return fmt.Errorf("the signature can't be read: %w", err) }
 
 // verifySignature returns an error unless the signature is of the decision about the request.
-func verifySignature(r DeskRequest, d DeskDecision, sig *sshsig.Signature, key ssh.PublicKey) error {
+func verifySignature(r Request, d Decision, sig *sshsig.Signature, key ssh.PublicKey) error {
 	statement, err := r.Statement(d)
 	if err != nil {
 		return err
 	}
-	if err := sshsig.Verify(strings.NewReader(statement), sig, key, sshsig.HashSHA512, DeskNamespace); err != nil {
+	if err := sshsig.Verify(strings.NewReader(statement), sig, key, sshsig.HashSHA512, Namespace); err != nil {
 		return fmt.Errorf("the signature is not of this decision about this request: %w", err)
 	}
 	return nil
@@ -140,7 +140,7 @@ func verifySignature(r DeskRequest, d DeskDecision, sig *sshsig.Signature, key s
 
 // CheckSignature returns why an armored signature of a decision counts with no configuration of the bridge; nil if
 // it may count.
-func CheckSignature(r DeskRequest, d DeskDecision, armored string) error {
+func CheckSignature(r Request, d Decision, armored string) error {
 	sig, err := sshsig.Unarmor([]byte(armored))
 	if err != nil {
 		return unreadableSignature(err)
@@ -153,13 +153,13 @@ func CheckSignature(r DeskRequest, d DeskDecision, armored string) error {
 
 var errOwnKey = errors.New("this key is of the person who runs the bridge, who can't be the second person")
 
-func isRunner(r DeskRequest, key ssh.PublicKey) bool {
+func isRunner(r Request, key ssh.PublicKey) bool {
 	return slices.Contains(r.Runner, ssh.FingerprintSHA256(key))
 }
 
 // SignDecision returns the armored signature of a decision. The signer must not be of the person who runs the
 // bridge.
-func SignDecision(r DeskRequest, d DeskDecision, signer ssh.Signer) (string, error) {
+func SignDecision(r Request, d Decision, signer ssh.Signer) (string, error) {
 	if isRunner(r, signer.PublicKey()) {
 		return "", errOwnKey
 	}
@@ -167,7 +167,7 @@ func SignDecision(r DeskRequest, d DeskDecision, signer ssh.Signer) (string, err
 	if err != nil {
 		return "", err
 	}
-	sig, err := sshsig.Sign(strings.NewReader(statement), signer, sshsig.HashSHA512, DeskNamespace)
+	sig, err := sshsig.Sign(strings.NewReader(statement), signer, sshsig.HashSHA512, Namespace)
 	if err != nil {
 		return "", err
 	}

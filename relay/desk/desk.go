@@ -1,4 +1,10 @@
-package approvals
+// Package desk asks a second person about a command. A rule with approvers names groups of public
+// SSH keys, and the command runs only if a member of each group has signed exactly this request
+// in time. The desk does not trust the store or the webhook that carries a request and its
+// answers: it compares a signature with the request in its own memory. A request has a random
+// id, ends with the first result, and is never used again. The keys of the person who runs the
+// bridge never count. Each failure, and silence, is a no.
+package desk
 
 import (
 	"context"
@@ -14,20 +20,20 @@ import (
 	"codex-bridge.example/bridge/decision"
 )
 
-// DeskStore keeps the requests for other machines and programs.
-type DeskStore interface {
+// Store keeps the requests for other machines and programs.
+type Store interface {
 	AddDeskRequest(ctx context.Context, r decision.DeskRequest, now time.Time) error
 	DeskAnswers(ctx context.Context, id string) ([]decision.DeskAnswer, error)
 	AddDeskAnswer(ctx context.Context, id string, a decision.DeskAnswer) error
 	EndDeskRequest(ctx context.Context, id string) error
 }
 
-// DeskOptions configure a Desk.
-type DeskOptions struct {
+// Options configure a Desk.
+type Options struct {
 	Config func() config.Desk // the current configuration
-	Store  func(context.Context) (DeskStore, error)
+	Store  func(context.Context) (Store, error)
 	// Accept logs the approval of a request; reason names the approvers. After an error the call must not run.
-	Accept func(ctx context.Context, r DeskRequest, reason string) error
+	Accept func(ctx context.Context, r Request, reason string) error
 	// Secret returns the secret of the webhook from the environment variable with a name.
 	Secret func(variable string) string
 	Now    func() time.Time
@@ -37,10 +43,10 @@ type DeskOptions struct {
 }
 
 // Desk asks approvers.
-type Desk struct{ options DeskOptions }
+type Desk struct{ options Options }
 
-// NewDesk returns a Desk.
-func NewDesk(o DeskOptions) *Desk {
+// New returns a Desk.
+func New(o Options) *Desk {
 	if o.Wait == nil {
 		o.Wait = func(ctx context.Context) {
 			select {
@@ -54,7 +60,7 @@ func NewDesk(o DeskOptions) *Desk {
 
 // Ask returns nil if enough members of each group have approved the request in time. It sets the id, the times
 // and the runner of the request. The error says for people why the command must not run.
-func (d *Desk) Ask(ctx context.Context, r DeskRequest) error {
+func (d *Desk) Ask(ctx context.Context, r Request) error {
 	cfg := d.options.Config()
 	r.ID = strings.ToLower(rand.Text())
 	r.Created = d.options.Now().UTC().Truncate(time.Second)
@@ -109,7 +115,7 @@ var errSilence = errors.New("no approver has answered in time")
 
 // collect waits until enough members of each group have approved. It returns who has. A key counts once for a group,
 // however often its answer comes.
-func (d *Desk) collect(ctx context.Context, s DeskStore, r DeskRequest) (reason string, err error) {
+func (d *Desk) collect(ctx context.Context, s Store, r Request) (reason string, err error) {
 	for seen := 0; ; d.options.Wait(ctx) {
 		list, err := s.DeskAnswers(ctx, r.ID)
 		if cause := context.Cause(ctx); cause != nil {

@@ -1,4 +1,4 @@
-package approvals
+package desk
 
 import (
 	"errors"
@@ -97,12 +97,12 @@ func membersOf(cfg config.Desk, groups []config.Quorum) (members, error) {
 }
 
 // check returns the groups for which an answer counts, and who has signed it.
-func (m members) check(r DeskRequest, a decision.DeskAnswer) (groups []string, by Approver, err error) {
-	if d := DeskDecision(a.Decision); d != DeskApprove && d != DeskDecline {
+func (m members) check(r Request, a decision.DeskAnswer) (groups []string, by Approver, err error) {
+	if d := Decision(a.Decision); d != Approve && d != Decline {
 		return nil, by, fmt.Errorf("the decision %q is unknown", a.Decision)
 	}
 	for name, set := range m {
-		one, wrong := set.verify(r, DeskDecision(a.Decision), a.Signature)
+		one, wrong := set.verify(r, Decision(a.Decision), a.Signature)
 		if wrong != nil {
 			err = wrong
 			continue
@@ -115,8 +115,8 @@ func (m members) check(r DeskRequest, a decision.DeskAnswer) (groups []string, b
 	return groups, by, nil
 }
 
-// DeskProgress says who has answered a request, and how many must still approve it.
-type DeskProgress struct {
+// Progress says who has answered a request, and how many must still approve it.
+type Progress struct {
 	Approved []GroupApproval `json:"approved"` // in the order of the request's groups
 	Declined []Approver      `json:"declined,omitempty"`
 	Missing  []config.Quorum `json:"missing"` // groups that must still approve, with how many more members
@@ -138,7 +138,7 @@ func (g GroupApproval) String() string {
 }
 
 // approvers returns who has approved, as people read it.
-func (p DeskProgress) approvers() string {
+func (p Progress) approvers() string {
 	var groups []string
 	for _, one := range p.Approved {
 		groups = append(groups, one.String())
@@ -148,14 +148,14 @@ func (p DeskProgress) approvers() string {
 
 // progress checks the answers to a request. A key counts once for a group, however often its answer comes.
 // problems has for each answer why it does not count, or nil.
-func (m members) progress(r DeskRequest, answers []decision.DeskAnswer) (p DeskProgress, problems []error) {
+func (m members) progress(r Request, answers []decision.DeskAnswer) (p Progress, problems []error) {
 	approved := make(map[string][]Approver)
 	for _, a := range answers {
 		groups, by, err := m.check(r, a)
 		problems = append(problems, err)
 		switch {
 		case err != nil:
-		case DeskDecision(a.Decision) == DeskDecline:
+		case Decision(a.Decision) == Decline:
 			p.Declined = append(p.Declined, by)
 		default:
 			for _, name := range groups {
@@ -179,7 +179,7 @@ func (m members) progress(r DeskRequest, answers []decision.DeskAnswer) (p DeskP
 
 // Progress says how far a request is, as seen with the groups of a configuration, which may be another than that
 // of the bridge that asks. If the last answer does not count, problem says why.
-func Progress(groups map[string]config.Group, r DeskRequest, answers []decision.DeskAnswer) (p DeskProgress, problem error, err error) {
+func ProgressOf(groups map[string]config.Group, r Request, answers []decision.DeskAnswer) (p Progress, problem error, err error) {
 	all := make(members)
 	for _, q := range r.Quorums() {
 		group, known := groups[q.Group]
