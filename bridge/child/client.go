@@ -145,8 +145,8 @@ func (c *Client) Notify(ctx context.Context, method string, params any) error {
 // Done returns a channel that is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Status returns how the server ended, such as "exit status 1". Call it after Close.
-func (c *Client) Status() string { return c.session.Status() }
+// ExitCode returns the exit code of the server; -1 if a signal ended it. Call it after Close.
+func (c *Client) ExitCode() int { return c.session.ExitCode() }
 
 // Close ends the server and its descendants: it closes stdin, sends a signal to terminate, and
 // kills them, each after ClientOptions.Grace, or at once when ctx is done. It cancels the ctx of

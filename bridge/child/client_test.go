@@ -59,8 +59,8 @@ func TestCall(t *testing.T) {
 	if _, err := c.Call(t.Context(), "echo", func() {}); err == nil || !strings.Contains(err.Error(), "echo") {
 		t.Error(err)
 	}
-	if err := c.Close(t.Context()); err != nil || c.Status() != "exit status 0" || stderr.String() != "end of input" {
-		t.Error(err, c.Status(), stderr.String())
+	if err := c.Close(t.Context()); err != nil || c.ExitCode() != 0 || stderr.String() != "end of input" {
+		t.Error(err, c.ExitCode(), stderr.String())
 	}
 	if _, err := c.Call(t.Context(), "echo", nil); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Error(err)

@@ -136,6 +136,9 @@ func (s *Session) Status() string {
 	return s.cmd.ProcessState.String()
 }
 
+// ExitCode returns the exit code of the child; -1 if a signal ended it or the code is unknown. Call it after Exited.
+func (s *Session) ExitCode() int { return s.cmd.ProcessState.ExitCode() }
+
 // Kill kills the child with its descendants, and does not wait.
 func (s *Session) Kill() {
 	select {

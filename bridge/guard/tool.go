@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"codex-bridge.example/bridge/config"
@@ -160,14 +159,13 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	return Ruling{Refusal: d.Err.Message}
 }
 
-// Asks names the people that must be asked, and whether it is about a call that leaves the sandbox.
-func (r Ruling) Asks() string {
-	var groups []config.Quorum
-	leaves := r.Leaves
+// Asks returns the people that must be asked.
+func (r Ruling) Asks() policy.People {
+	p := policy.People{User: r.Ask, Leaves: r.Leaves}
 	if r.Approvers != nil {
-		groups, leaves = r.Approvers.Groups, leaves || r.Approvers.Leaves
+		p.Groups, p.Leaves = r.Approvers.Groups, p.Leaves || r.Approvers.Leaves
 	}
-	return fmt.Sprintf("user: %t, groups: %v, outside the sandbox: %t", r.Ask, groups, leaves)
+	return p
 }
 
 // refuseQuestion refuses to ask about a call if a policy denies the question. by is the policy of the decision.

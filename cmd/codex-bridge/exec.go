@@ -102,8 +102,8 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 		}
 		return errors.Join(exitError(exitInterrupted), err)
 	}
-	if status := r.client.Status(); errors.Is(err, errNoServer) && (status == "exit status 2" || status == "exit status 127") {
-		return exitError(map[string]int{"exit status 2": exitConfig, "exit status 127": exitNotFound}[status]) // it has said why
+	if code := r.client.ExitCode(); errors.Is(err, errNoServer) && (code == exitConfig || code == exitNotFound) {
+		return exitError(code) // it has said why
 	}
 	if errors.Is(err, errNoServer) {
 		return execError("%s", strings.TrimPrefix(err.Error(), errNoServer.Error()+": "))

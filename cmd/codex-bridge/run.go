@@ -120,9 +120,9 @@ func (t *turnRun) run() error {
 	var answered *rpc.Error
 	if err != nil && !errors.As(err, &answered) {
 		answered = rpc.Errorf(rpc.CodeUpstream, "%v", err)
-		if status := strings.TrimPrefix(t.client.Status(), "exit status "); status == "2" || status == "127" {
+		if code := t.client.ExitCode(); code == exitConfig || code == exitNotFound {
 			t.screen.Interrupt(func(io.Writer) { printOutput(said.String()) })
-			return exitError(map[string]int{"2": exitConfig, "127": exitNotFound}[status])
+			return exitError(code)
 		}
 		answered.Message += said.lastLine()
 	}

@@ -111,7 +111,13 @@ func New(o Options) *Feature {
 func (f *Feature) Attach(peer *bridge.Conn) { f.peer = peer }
 
 // Methods are what a client may call.
-var Methods = []string{"bridge/binding/clear", "bridge/binding/list", "bridge/binding/read"}
+var Methods = []string{methodClear, methodList, methodRead}
+
+const (
+	methodClear = "bridge/binding/clear"
+	methodList  = "bridge/binding/list"
+	methodRead  = "bridge/binding/read"
+)
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
@@ -122,9 +128,9 @@ func (f *Feature) Routes() []bridge.Route {
 		{From: bridge.Client, Method: "turn/start", Why: "what started the turn", HandleClient: f.takesTurn},
 		{From: bridge.Codex, Method: "thread/settings/updated", Why: "the model of a session's thread", HandleServer: f.settingsUpdated, When: f.known.any},
 		{From: bridge.Codex, Method: "turn/completed", Why: "a turn that costs a session its thread", HandleServer: f.turnCompleted, When: f.known.anyBound},
-		{From: bridge.Client, Method: Methods[0], Why: "answered here", HandleClient: f.own(f.clear)},
-		{From: bridge.Client, Method: Methods[1], Why: "answered here", HandleClient: f.own(f.list)},
-		{From: bridge.Client, Method: Methods[2], Why: "answered here", HandleClient: f.own(f.read)},
+		{From: bridge.Client, Method: methodClear, Why: "answered here", HandleClient: f.own(f.clear)},
+		{From: bridge.Client, Method: methodList, Why: "answered here", HandleClient: f.own(f.list)},
+		{From: bridge.Client, Method: methodRead, Why: "answered here", HandleClient: f.own(f.read)},
 	}
 	for _, method := range methods.UnloadNotifications {
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "nothing has to be known of it any more", HandleServer: f.closed, When: f.known.any})

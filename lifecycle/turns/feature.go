@@ -70,10 +70,17 @@ func New(o Options) *Feature {
 func (f *Feature) Attach(p *bridge.Conn) { f.peer = p }
 
 // Methods are the requests that a client may send.
-var Methods = []string{
-	"bridge/diagnostics/preview", "bridge/diagnostics/upload", "bridge/turn/compact", "bridge/turn/enqueue", "bridge/turn/interrupt",
-	"bridge/turn/run", "bridge/turn/set",
-}
+var Methods = []string{methodPreview, methodUpload, methodCompact, methodEnqueue, methodInterrupt, methodRun, methodSet}
+
+const (
+	methodPreview   = "bridge/diagnostics/preview"
+	methodUpload    = "bridge/diagnostics/upload"
+	methodCompact   = "bridge/turn/compact"
+	methodEnqueue   = "bridge/turn/enqueue"
+	methodInterrupt = "bridge/turn/interrupt"
+	methodRun       = "bridge/turn/run"
+	methodSet       = "bridge/turn/set"
+)
 
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
@@ -86,13 +93,13 @@ func (f *Feature) Routes() []bridge.Route {
 		{From: bridge.Client, Method: "thread/unsubscribe", Why: "Codex sends no more events of the thread", When: f.o.Known, HandleClient: f.unsubscribes},
 		{From: bridge.Client, Method: "thread/resume", Why: "a turn has ended while Codex sent no events", When: f.o.Known, HandleClient: f.resumes},
 		{From: bridge.Client, Method: "thread/settings/update", Why: "what a session's turns start with", When: f.o.Known, HandleClient: f.settingsUpdate},
-		own(Methods[0], f.preview),
-		own(Methods[1], f.upload),
-		own(Methods[2], f.compact),
-		own(Methods[3], f.enqueue),
-		own(Methods[4], f.interrupt),
-		own(Methods[5], f.run),
-		own(Methods[6], f.set),
+		own(methodPreview, f.preview),
+		own(methodUpload, f.upload),
+		own(methodCompact, f.compact),
+		own(methodEnqueue, f.enqueue),
+		own(methodInterrupt, f.interrupt),
+		own(methodRun, f.run),
+		own(methodSet, f.set),
 	}, f.heard()...)
 }
 

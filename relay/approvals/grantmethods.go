@@ -19,13 +19,18 @@ type GrantFeature struct {
 func NewGrantFeature(m *Memory, known func() bool) *GrantFeature { return &GrantFeature{m, known} }
 
 // GrantMethods are the methods of GrantFeature.
-var GrantMethods = []string{"bridge/grant/list", "bridge/grant/revoke"}
+var GrantMethods = []string{methodList, methodRevoke}
+
+const (
+	methodList   = "bridge/grant/list"
+	methodRevoke = "bridge/grant/revoke"
+)
 
 // Routes implements bridge.Feature.
 func (f *GrantFeature) Routes() []bridge.Route {
 	return []bridge.Route{
-		{From: bridge.Client, Method: GrantMethods[0], Why: "answered here", HandleClient: f.handler(f.list)},
-		{From: bridge.Client, Method: GrantMethods[1], Why: "answered here", HandleClient: f.handler(f.revoke)},
+		{From: bridge.Client, Method: methodList, Why: "answered here", HandleClient: f.handler(f.list)},
+		{From: bridge.Client, Method: methodRevoke, Why: "answered here", HandleClient: f.handler(f.revoke)},
 	}
 }
 

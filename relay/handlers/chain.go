@@ -95,7 +95,7 @@ func (c *Chain) askPeople(ctx context.Context, call *hook.Call, v verdict) verdi
 		if v = c.askPerson(ctx, withInput(call, v.Input), v, v.ruling.Person); v.Decision == hook.Deny {
 			return v
 		}
-		if v = c.applyRulesAgain(ctx, call, v); v.Decision == hook.Deny || v.ruling.Asks == asks {
+		if v = c.applyRulesAgain(ctx, call, v); v.Decision == hook.Deny || v.ruling.Asks.Equal(asks) {
 			return v
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 )
@@ -406,7 +407,7 @@ func TestRulesThatComeWhileAPersonIsAsked(t *testing.T) {
 				case "deny":
 					return handlers.Ruling{Refusal: "a new rule"}
 				}
-				return handlers.Ruling{Asks: who, Person: func(context.Context, *hook.Call) hook.Answer {
+				return handlers.Ruling{Asks: policy.People{Groups: []config.Quorum{{Group: who, Count: 1}}}, Person: func(context.Context, *hook.Call) hook.Answer {
 					if asked = append(asked, who); who == test.denies {
 						return hook.Answer{Decision: hook.Deny, Reason: "no"}
 					}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 )
@@ -55,8 +56,8 @@ type Ruling struct {
 	// Person asks a person after all other steps; nil: no person is asked. Only a denial
 	// counts. hooks.timeout does not apply.
 	Person func(context.Context, *hook.Call) hook.Answer
-	// Asks names the people that Person asks. If the rules want others after its answer, these are asked as well.
-	Asks string
+	// Asks are the people that Person asks. If the rules want others after its answer, these are asked as well.
+	Asks policy.People
 	// Passed is called last, when nothing has denied the call; nil: nothing is to be done then. It returns
 	// the reason for a denial.
 	Passed func(context.Context, *hook.Call) (refusal string)
