@@ -295,6 +295,18 @@ func isUnfinished(n node, length int) bool {
 	return n.skip == 0 || n.kind == Number && int(n.end) == length
 }
 
+// Encode returns a value of the bridge's own as JSON, without escapes for HTML. It panics if the value has no JSON
+// form.
+func Encode(v any) json.RawMessage {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSpace(text.Bytes())
+}
+
 // EncodeResult returns the line of a response with a result, without a line end.
 func EncodeResult(id ID, result json.RawMessage) []byte {
 	out := append([]byte(`{"id":`), id.Raw()...)

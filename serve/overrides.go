@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"iter"
 	"strings"
+
+	"codex-bridge.example/rpc"
 )
 
 // Overrides are values of Codex's configuration by dotted key. No key is below another one.
@@ -98,7 +100,7 @@ func setIn(table json.RawMessage, path []string, value json.RawMessage) (json.Ra
 		value = below
 	}
 	members[path[0]] = value
-	return encode(members), true
+	return rpc.Encode(members), true
 }
 
 // membersOf returns the members of a table, nil for another value.

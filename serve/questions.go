@@ -220,7 +220,7 @@ func (c *Client) watch(msg *bridge.ServerMessage, owner *Client) {
 	if params.Get("reason").Exists() { // the policy marks it for owner only
 		patch.Set(params, "reason", []byte("null"))
 	}
-	patch.Set(params, "bridge", encode(approvals.NewWatchHint(owner.Name(), 0)))
+	patch.Set(params, "bridge", rpc.Encode(approvals.NewWatchHint(owner.Name(), 0)))
 	msg.Line = patch.Bytes()
 	msg.Show(func() { c.warnIgnored(thread, method, owner) })
 }

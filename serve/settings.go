@@ -75,7 +75,7 @@ func (s Settings) addTo(m *rpc.Message, replaced Replaced) ([]byte, *policy.Refu
 	patch := rpc.NewPatch(m)
 	isMissing := func(v rpc.Value) bool { return v.Kind() == rpc.Absent || v.Kind() == rpc.Null }
 	if m.Method == "thread/start" && s.Folder != "" && isMissing(m.Params.Get("cwd")) {
-		patch.Set(m.Params, "cwd", encode(s.Folder))
+		patch.Set(m.Params, "cwd", rpc.Encode(s.Folder))
 	}
 	overlay := m.Params.Get("config")
 	if len(s.Config) > 0 && (overlay.Kind() == rpc.Object || isMissing(overlay)) {
@@ -83,7 +83,7 @@ func (s Settings) addTo(m *rpc.Message, replaced Replaced) ([]byte, *policy.Refu
 		if err != nil {
 			return nil, err
 		}
-		patch.Set(m.Params, "config", encode(all))
+		patch.Set(m.Params, "config", rpc.Encode(all))
 	}
 	if !patch.Changed() {
 		return nil, nil
@@ -113,13 +113,4 @@ func (s Settings) over(overlay rpc.Value, replaced Replaced) (Overrides, *policy
 		}
 	}
 	return all, nil
-}
-
-// encode returns a value as JSON.
-func encode(v any) []byte {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // texts, and values that are JSON
-	}
-	return raw
 }

@@ -8,7 +8,6 @@ package hello
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -158,7 +157,7 @@ func (h *Hello) logVersion() {
 
 func (h *Hello) response() []byte {
 	names := slices.DeleteFunc(slices.Sorted(slices.Values(slices.Concat(builtinMethods, h.methods))), h.guard.RefusesMethod)
-	return encode(map[string]any{
+	return rpc.Encode(map[string]any{
 		"version": protocolVersion, "name": "codex-bridge " + h.version, "methods": names,
 		"policy": map[string]any{"mode": h.guard.Policy().Mode(), "gate": h.guard.Policy().GateEnabled()},
 	})
@@ -174,7 +173,7 @@ func (h *Hello) handler(f func(context.Context, *bridge.ClientMessage) (any, *rp
 		if err != nil {
 			return err
 		}
-		msg.Reply(encode(result))
+		msg.Reply(rpc.Encode(result))
 		return nil
 	}
 }
@@ -295,14 +294,6 @@ func (h *Hello) explain(ctx context.Context, msg *bridge.ClientMessage) (any, *r
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "params.message: %v", err)
 	}
 	return h.guard.ExplainWithModels(ctx, m), nil
-}
-
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("hello: %v", err))
-	}
-	return raw
 }
 
 func orNone(text string) string {

@@ -76,7 +76,7 @@ func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any
 				aside.Reply(rpc.EncodeError(m.ID, err))
 				return
 			}
-			aside.Reply(rpc.EncodeResult(m.ID, encode(result)))
+			aside.Reply(rpc.EncodeResult(m.ID, rpc.Encode(result)))
 		})
 		return nil
 	}

@@ -175,14 +175,6 @@ func (f *Feature) Close(ctx context.Context) error {
 	return s.ReleaseLeases(ctx, sessions, here)
 }
 
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // the bridge's own values always have a JSON form
-	}
-	return raw
-}
-
 // inLine calls do when the earlier requests with the key have ended.
 func (f *Feature) inLine(ctx context.Context, key string, do func(context.Context) error) error {
 	place, err := f.lines.Join(key)

@@ -165,10 +165,10 @@ func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 		keep(name, s.settings.Get(name))
 	}
 	if setting.IsSandbox(s.sandbox.Mode) && !namesSandbox(s.resumed) {
-		was["sandbox"] = encode(s.sandbox.Mode)
+		was["sandbox"] = rpc.Encode(s.sandbox.Mode)
 	}
 	if t := r.o.Thread(); t.On && t.ServiceName != "" {
-		was["serviceName"] = encode(t.ServiceName) // the instructions are in the history
+		was["serviceName"] = rpc.Encode(t.ServiceName) // the instructions are in the history
 	}
 	text, err := params.ThreadFork(s.resumed.Raw(), was, s.own)
 	if err != nil {
@@ -210,14 +210,14 @@ func (r *fork) narrow(ctx context.Context, id string, has rpc.Value, s source) (
 	for name, was := range map[string]bool{"networkAccess": s.sandbox.Network, "excludeTmpdirEnvVar": s.sandbox.NoTmpdir, "excludeSlashTmp": s.sandbox.NoSlashTmp} {
 		is, _ := has.Get(name).Bool()
 		if narrow := name != "networkAccess"; is != was && was == narrow {
-			sandbox[name], changed = encode(was), true
+			sandbox[name], changed = rpc.Encode(was), true
 		}
 	}
 	if !changed {
 		return nil, nil
 	}
-	narrowed := encode(sandbox)
-	m, err := message(r.m.ID, "thread/settings/update", encode(map[string]any{"threadId": id, "sandboxPolicy": narrowed}))
+	narrowed := rpc.Encode(sandbox)
+	m, err := message(r.m.ID, "thread/settings/update", rpc.Encode(map[string]any{"threadId": id, "sandboxPolicy": narrowed}))
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (r *fork) told(ctx context.Context, answer *rpc.Envelope, s source, sandbox
 	if sandbox != nil {
 		patch.Set(answer.Root().Get("result"), "sandbox", sandbox)
 	}
-	patch.Set(thread, "forkedFromId", encode(s.id))
+	patch.Set(thread, "forkedFromId", rpc.Encode(s.id))
 	for _, name := range []string{"name", "preview"} {
 		if v := s.thread.Get(name); v.Exists() {
 			patch.Set(thread, name, v.Raw())

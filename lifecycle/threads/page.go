@@ -60,6 +60,6 @@ func (p page) bindings(ctx context.Context, s *store.Store) (all []store.Binding
 	}
 	all = all[:p.limit]
 	last := all[p.limit-1]
-	text := base64.RawURLEncoding.EncodeToString(encode(cursor{last.Updated, last.Session}))
+	text := base64.RawURLEncoding.EncodeToString(rpc.Encode(cursor{last.Updated, last.Session}))
 	return all, &text, nil
 }

@@ -261,7 +261,7 @@ func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *
 	r.opened(r.m.Params, result, t)
 	r.o.Log.Info("a session has its thread", "thread", b.ThreadID, "action", told.Action, "reason", d.Reason)
 	patch := rpc.NewEnvelopePatch(answer)
-	patch.Set(result, "bridge", encode(told))
+	patch.Set(result, "bridge", rpc.Encode(told))
 	a.Line = patch.Bytes()
 }
 

@@ -78,7 +78,7 @@ func (f *Feature) message(p rpc.Value, in params.Input) (turn.Message, error) {
 		return m, invalid("params.quietMs: %v", err)
 	}
 	for _, item := range in.Items {
-		m.Input = append(m.Input, encode(item))
+		m.Input = append(m.Input, rpc.Encode(item))
 	}
 	return m, nil
 }

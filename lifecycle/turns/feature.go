@@ -2,7 +2,6 @@ package turns
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -125,12 +124,4 @@ func (c codex) Call(ctx context.Context, method string, params any) (rpc.Value, 
 		c.f.began(c.thread)
 	}
 	return result, err
-}
-
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // the bridge's own values always have a JSON form
-	}
-	return raw
 }

@@ -107,12 +107,12 @@ func (f *Feature) started(ctx context.Context, session string, start json.RawMes
 	if about == nil {
 		about = make(map[string]json.RawMessage)
 	}
-	about["sessionKey"] = encode(session)
+	about["sessionKey"] = rpc.Encode(session)
 	var provider string
 	if json.Unmarshal(p["modelProvider"], &provider) == nil {
-		p["modelProvider"] = encode(codexProvider(provider))
+		p["modelProvider"] = rpc.Encode(codexProvider(provider))
 	}
-	p["bridge"] = encode(about)
+	p["bridge"] = rpc.Encode(about)
 	result, err := call(p)
 	if err != nil {
 		return nil, "", err
@@ -121,7 +121,7 @@ func (f *Feature) started(ctx context.Context, session string, start json.RawMes
 	if id == "" {
 		return nil, "", rpc.Errorf(rpc.CodeUpstream, "codex has started a thread without an id")
 	}
-	if err := f.bind(ctx, session, id, encode(p), result); err != nil {
+	if err := f.bind(ctx, session, id, rpc.Encode(p), result); err != nil {
 		return nil, "", err
 	}
 	return f.conversation(id), session, nil
@@ -201,7 +201,7 @@ func (f *Feature) again(ctx context.Context, a address) (*conversation, error) {
 // the request. The binding also has the folder of a thread that was started without a cwd.
 func (f *Feature) replaced(ctx context.Context, session string, b binding.Binding, reason binding.Reason) (*conversation, string, error) {
 	defer f.o.Threads.Replace(session, b.ThreadID, reason)()
-	return f.started(ctx, session, encode(b.StartParams()), func(p any) (rpc.Value, error) { return f.peer.StartInAddedFolder(ctx, p) })
+	return f.started(ctx, session, rpc.Encode(b.StartParams()), func(p any) (rpc.Value, error) { return f.peer.StartInAddedFolder(ctx, p) })
 }
 
 func (v *visit) in(c *conversation) turn.Session {

@@ -42,7 +42,7 @@ func (f *Feature) own(begin func(rpc.Value) (later, error)) func(context.Context
 				aside.Reply(rpc.EncodeError(m.ID, asError(err)))
 				return
 			}
-			aside.Reply(rpc.EncodeResult(m.ID, encode(result)))
+			aside.Reply(rpc.EncodeResult(m.ID, rpc.Encode(result)))
 		})
 		return nil
 	}

@@ -212,7 +212,7 @@ func (p *Plan) addTo(m *rpc.Message) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, encode(key.Name)...), ':'), key.Value...)
+		out = append(append(append(out, rpc.Encode(key.Name)...), ':'), key.Value...)
 	}
 	patch.Set(m.Params, "config", append(out, '}'))
 	return patch.Bytes()

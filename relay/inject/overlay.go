@@ -1,7 +1,6 @@
 package inject
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -76,9 +75,9 @@ func (p Plan) Keys() []Key {
 				states[stateKey(source, e)] = state{Enabled: true, Hash: p.hash(e, h)}
 			}
 		}
-		keys = append(keys, Key{"hooks." + e.Name(), encode(groups)})
+		keys = append(keys, Key{"hooks." + e.Name(), rpc.Encode(groups)})
 	}
-	return append(keys, Key{"hooks.state", encode(states)})
+	return append(keys, Key{"hooks.state", rpc.Encode(states)})
 }
 
 // trusted returns the installed hooks by their key in hooks/list.
@@ -126,19 +125,8 @@ func (p Plan) hash(e hook.Event, h handler) string {
 	if matcher := p.Matchers[e]; matcher != "" {
 		all["matcher"] = matcher
 	}
-	sum := sha256.Sum256(encode(all))
+	sum := sha256.Sum256(rpc.Encode(all))
 	return "sha256:" + hex.EncodeToString(sum[:])
-}
-
-// encode does not escape <, > and &, because Codex hashes the text without escapes.
-func encode(v any) json.RawMessage {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // cannot fail: strings, numbers and booleans
-	}
-	return bytes.TrimSpace(text.Bytes())
 }
 
 // SelectEvents returns the events for a thread: the configured ones, else all but
