@@ -295,8 +295,7 @@ func isUnfinished(n node, length int) bool {
 	return n.skip == 0 || n.kind == Number && int(n.end) == length
 }
 
-// Encode returns a value of the bridge's own as JSON, without escapes for HTML. It panics if the value has no JSON
-// form.
+// Encode returns an internal value as JSON, without escapes for HTML. It panics if the value has no JSON form.
 func Encode(v any) json.RawMessage {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)

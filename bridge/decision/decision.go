@@ -1,5 +1,5 @@
-// Package decision has what the bridge logs and remembers about decisions. Who decides fills it in; package
-// store keeps it.
+// Package decision has what the bridge logs and remembers about decisions. The packages that decide fill it in, and
+// package store keeps it.
 package decision
 
 import (
@@ -63,5 +63,5 @@ type DeskRequest struct {
 	Expires time.Time // microsecond precision
 }
 
-// DeskAnswer is an answer to a request. Who stores it does not check the signature.
+// DeskAnswer is an answer to a request. The store does not check the signature.
 type DeskAnswer struct{ Decision, Signature string }
