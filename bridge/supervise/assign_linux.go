@@ -38,7 +38,7 @@ func (s *Supervisor) assignLocked(was *tree, pid, starter int, c candidate) (to 
 	case was == nil:
 		return &tree{kind: command}, true
 	case was.kind == command:
-		return was, !was.opensAgain(pid, c)
+		return was, !was.becomesShell(pid, c)
 	case was.kind == sandbox:
 		if found := s.calls.find(c); found != nil {
 			was.open(found, pid, c)
@@ -75,25 +75,28 @@ func (s *Supervisor) assignLocked(was *tree, pid, starter int, c candidate) (to 
 	return &tree{kind: own}, false
 }
 
-// opening is the shell with which Codex has begun a call.
-type opening struct{ path, file string }
-
 // open makes t the tree of calls that the process pid begins with the program c.
 func (t *tree) open(of []Call, pid int, c candidate) {
-	t.kind, t.calls, t.shell, t.opening = command, of, pid, opening{c.programs[0].Path, c.programs[0].File}
+	words := c.words()
+	t.kind, t.calls, t.shell = command, of, pid
+	t.becomes = !hasLine(of, words[len(words)-1])
 }
 
-// opensAgain reports whether the first process of t becomes the same shell again, with the line of the call and
-// nothing else. Codex puts a shell of its own before that one, if it keeps a snapshot of the user's settings. The line
-// can have its own text as a word, so the program must be the same by all its names.
-func (t *tree) opensAgain(pid int, c candidate) bool {
+// becomesShell reports whether the first process of t becomes the shell with the line of the call, once. Codex starts
+// the user's shell with a text of its own before that one, if it keeps a snapshot of the user's settings.
+func (t *tree) becomesShell(pid int, c candidate) bool {
 	words := c.words()
-	if pid != t.shell || len(words) != 3 || words[1] != "-c" && words[1] != "-lc" {
+	if pid != t.shell || !t.becomes || len(words) != 3 || words[1] != "-c" || !hasLine(t.calls, words[2]) {
 		return false
 	}
-	p, name := c.programs[0], path.Base(t.opening.path)
-	return p.File != "" && p.File == t.opening.file && path.Base(p.Path) == name && path.Base(words[0]) == name &&
-		slices.ContainsFunc(t.calls, func(one Call) bool { return one.Line == words[2] })
+	p := c.programs[0]
+	t.becomes = p.File == "" || !isShell(p.Path) || !isShell(words[0])
+	return !t.becomes
+}
+
+// hasLine reports whether a line is that of one of the calls.
+func hasLine(of []Call, line string) bool {
+	return slices.ContainsFunc(of, func(one Call) bool { return one.Line == line })
 }
 
 // isOwn reports whether a tree is of what Codex has started for itself.
@@ -115,14 +118,15 @@ func (s *Supervisor) runsHook(words []string) bool {
 	return s.options.IsHook != nil && len(words) > 0 && s.options.IsHook(words[len(words)-1])
 }
 
-// isSandbox reports whether a program is one with which Codex makes a sandbox.
+// isSandbox reports whether a program is one with which Codex makes a sandbox. It starts a bwrap of its own by a
+// descriptor (measured with Codex 0.171).
 func isSandbox(c candidate) bool {
 	if len(c.programs) == 0 {
 		return false
 	}
 	p := c.programs[0]
 	name := path.Base(p.Path)
-	return name == "bwrap" || name == "codex-linux-sandbox" || len(p.Args) > 0 && path.Base(p.Args[0]) == "codex-linux-sandbox" ||
+	return name == "bwrap" || path.Base(p.File) == "bwrap" || name == "codex-linux-sandbox" || len(p.Args) > 0 && path.Base(p.Args[0]) == "codex-linux-sandbox" ||
 		slices.ContainsFunc(p.Args, func(arg string) bool { return strings.HasPrefix(arg, "--codex-run-as-") })
 }
 
@@ -132,10 +136,13 @@ var shells = []string{"bash", "sh", "zsh", "dash", "ash", "ksh", "mksh", "fish",
 // runsLine reports whether a program is a shell that gets a line.
 func runsLine(c candidate) bool {
 	return len(c.words()) > 2 && slices.ContainsFunc(c.programs, func(p Program) bool {
-		return slices.ContainsFunc([]string{p.Path, p.File, p.Args[0]}, func(name string) bool {
-			return slices.Contains(shells, strings.TrimPrefix(path.Base(name), "-"))
-		})
+		return slices.ContainsFunc([]string{p.Path, p.File, p.Args[0]}, isShell)
 	})
+}
+
+// isShell reports whether a program with a name is a shell.
+func isShell(name string) bool {
+	return slices.Contains(shells, strings.TrimPrefix(path.Base(name), "-"))
 }
 
 // calls are the announced calls, the latest last.

@@ -16,8 +16,9 @@ import (
 type tree struct {
 	kind  kind
 	calls []Call // of a tree of kind command; nil: not known
-	shell int    // the process that Codex has started with the line of the calls; 0: not known
-	opening
+	shell int    // the process that Codex has started for the calls; 0: not known
+	// becomes reports that this process has a text of Codex, and becomes the shell with the line of a call.
+	becomes bool
 }
 
 type kind int

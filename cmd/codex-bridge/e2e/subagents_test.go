@@ -35,7 +35,7 @@ reason = "Folders are made by people."
 
 // spawnAgent makes a thread's model start a subagent with a task, and waits for its end. It returns
 // the subagent's thread and its last message.
-func (a *acceptingEditor) spawnAgent(thread, task string) (child, said string) {
+func (a *conversation) spawnAgent(thread, task string) (child, said string) {
 	a.t.Helper()
 	message, err := json.Marshal(map[string]string{"message": task})
 	if err != nil {
