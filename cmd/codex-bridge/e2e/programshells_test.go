@@ -51,8 +51,8 @@ func (w *world) codexOfUser(shell string) string {
 	return script
 }
 
-// Whatever shell the user has or the model chooses, with and without the snapshot of the user's shell, a denied program
-// does not start in a script, and the shell is not decided. With Codex alone the program starts.
+// A denied program does not start in a script, in each shell of the user and of the model, with and without the snapshot
+// of the user's shell. The shell is not decided. With Codex alone the program starts.
 func TestProgramsOfShells(t *testing.T) {
 	t.Parallel()
 	for user, starts := range userShells {
