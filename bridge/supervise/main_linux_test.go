@@ -42,9 +42,12 @@ var helpers map[string]func(args []string)
 
 func init() {
 	helpers = map[string]func([]string){
-		"exec":         func(a []string) { fail(syscall.Exec(a[0], a[1:], os.Environ())) },
-		"at-empty":     func(a []string) { atEmpty(openForExec(a[0]), a[1:]) },
-		"at-memory":    func(a []string) { atEmpty(copyToMemory(a[0]), a[1:]) },
+		"exec":      func(a []string) { fail(syscall.Exec(a[0], a[1:], os.Environ())) },
+		"at-empty":  func(a []string) { atEmpty(openForExec(a[0]), a[1:]) },
+		"at-memory": func(a []string) { atEmpty(copyToMemory(a[0]), a[1:]) },
+		"memory": func(a []string) {
+			fail(syscall.Exec("/proc/self/fd/"+strconv.Itoa(copyToMemory(a[0])), a[1:], os.Environ()))
+		},
 		"at-folder":    atFolderHelper,
 		"empty-argv":   func(a []string) { rawExec(a[0], uintptr(unsafe.Pointer(&[1]uintptr{}))) },
 		"null-argv":    func(a []string) { rawExec(a[0], 0) },
@@ -57,6 +60,7 @@ func init() {
 		"endless": endless,
 		"big":     func(a []string) { fail(syscall.Exec(a[0], append([]string{a[0]}, bigArgs(a[1])...), nil)) },
 		"thread":  threadExec,
+		"beside":  execBeside,
 		"clone":   cloneParent,
 		"dumpable": func(a []string) {
 			fail(unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0))
@@ -161,6 +165,18 @@ func threadExec(a []string) {
 		close(done)
 	}()
 	<-done
+}
+
+// execBeside starts a program from one thread, and a shell with a line from another when there is input. Only one of
+// them can become the process.
+func execBeside(a []string) {
+	go func() {
+		runtime.LockOSThread()
+		execAt(-1, a[0], a[:2], 0) // syscall.Exec of the other thread would wait for one of this
+	}()
+	_, err := os.Stdin.Read(make([]byte, 1))
+	fail(err)
+	fail(syscall.Exec("/bin/sh", []string{"sh", "-c", a[2]}, os.Environ()))
 }
 
 func init() { runtime.LockOSThread() }

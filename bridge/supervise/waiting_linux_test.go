@@ -82,6 +82,37 @@ func TestOthersStartWhileWaiting(t *testing.T) {
 	}
 }
 
+// If a process becomes another program while it waits in another thread, the first program does not start, whatever is
+// decided about it later. The other one is decided, too.
+func TestOtherThreadStartsWhileWaiting(t *testing.T) {
+	t.Parallel()
+	const line = `mkfifo go; $H beside /usr/bin/touch marker 'touch other; echo the shell ran' <> go; :`
+	dir := t.TempDir()
+	one := trial{script: `bash -c "$LINE"; :`, calls: []Call{call(line)}, dir: dir, env: []string{"LINE=" + line, "H=" + testProgram(t) + " " + helperWord}, allow: true}
+	one.decide = func(ctx context.Context, start Start) bool {
+		if !isForbidden(start) {
+			return true
+		}
+		if start.Programs[0].Args[1] == "other" {
+			return false
+		}
+		if err := os.WriteFile(filepath.Join(dir, "go"), []byte("x\n"), 0); err != nil { // the other thread goes on
+			t.Error(err)
+		}
+		<-ctx.Done()
+		return true
+	}
+	r := one.run(t)
+	for _, name := range []string{"marker", "other"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s was made", name)
+		}
+	}
+	if !strings.Contains(r.out, "the shell ran") || !strings.Contains(r.out, "not permitted") {
+		t.Errorf("%q, decided %v", r.out, r.starts)
+	}
+}
+
 // If too many decisions wait, further programs do not start. The programs that wait do.
 func TestWaitingIsBounded(t *testing.T) {
 	t.Parallel()
