@@ -67,9 +67,9 @@ func (s *Supervisor) assignLocked(was *tree, pid, starter int, c candidate) (to 
 	case s.runsHook(words):
 		s.holds = true
 		return &tree{kind: own}, false
-	case isSandbox(c):
+	case isSandbox(c) && (!isBubblewrap(c) || isOfCommand(c)): // an MCP server may have a bwrap of its own
 		return &tree{kind: sandbox}, false
-	case runsLine(c) && slices.ContainsFunc(c.env, isCommandVariable):
+	case runsLine(c) && isOfCommand(c):
 		return &tree{kind: command}, false
 	}
 	return &tree{kind: own}, false
@@ -118,17 +118,24 @@ func (s *Supervisor) runsHook(words []string) bool {
 	return s.options.IsHook != nil && len(words) > 0 && s.options.IsHook(words[len(words)-1])
 }
 
-// isSandbox reports whether a program is one with which Codex makes a sandbox. It starts a bwrap of its own by a
-// descriptor (measured with Codex 0.171).
+// isSandbox reports whether a program is one with which Codex makes a sandbox.
 func isSandbox(c candidate) bool {
 	if len(c.programs) == 0 {
 		return false
 	}
 	p := c.programs[0]
-	name := path.Base(p.Path)
-	return name == "bwrap" || path.Base(p.File) == "bwrap" || name == "codex-linux-sandbox" || len(p.Args) > 0 && path.Base(p.Args[0]) == "codex-linux-sandbox" ||
+	return isBubblewrap(c) || path.Base(p.Path) == "codex-linux-sandbox" || len(p.Args) > 0 && path.Base(p.Args[0]) == "codex-linux-sandbox" ||
 		slices.ContainsFunc(p.Args, func(arg string) bool { return strings.HasPrefix(arg, "--codex-run-as-") })
 }
+
+// isBubblewrap reports whether a program is bwrap. Codex starts one of its own by a descriptor (measured with Codex
+// 0.171).
+func isBubblewrap(c candidate) bool {
+	return len(c.programs) > 0 && (path.Base(c.programs[0].Path) == "bwrap" || path.Base(c.programs[0].File) == "bwrap")
+}
+
+// isOfCommand reports whether a program has the environment of a command.
+func isOfCommand(c candidate) bool { return slices.ContainsFunc(c.env, isCommandVariable) }
 
 // shells are the names of programs that Codex gives a line.
 var shells = []string{"bash", "sh", "zsh", "dash", "ash", "ksh", "mksh", "fish", "pwsh", "csh", "tcsh", "nu", "elvish", "busybox"}

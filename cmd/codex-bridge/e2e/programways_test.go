@@ -129,20 +129,26 @@ func TestHiddenLinesInScripts(t *testing.T) {
 func TestProgramsOfCodexItselfStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{config: programRules})
-	for _, name := range []string{"server", "hook"} {
+	for _, name := range []string{"server", "sandboxed-server", "hook"} {
 		script := w.write(name, "#!/bin/sh\ntouch "+filepath.Join(w.root, "made-by-a-"+name)+"\n")
 		if err := os.Chmod(script, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.write("home/config.toml", w.read("home/config.toml")+fmt.Sprintf("\n[mcp_servers.marker]\ncommand = %q\n", filepath.Join(w.root, "server")))
+	w.write("home/config.toml", w.read("home/config.toml")+fmt.Sprintf("\n[mcp_servers.marker]\ncommand = %q\n[mcp_servers.sandboxed]\ncommand = %q\nargs = [\"--dev-bind\", \"/\", \"/\", %q]\n",
+		filepath.Join(w.root, "server"), filepath.Join(filepath.Dir(codexPath), "..", "codex-resources", "bwrap"), filepath.Join(w.root, "sandboxed-server")))
 	w.write("home/hooks.json", fmt.Sprintf(`{"hooks":{"PreToolUse":[{"matcher":".*","hooks":[{"type":"command","command":%q}]}]}}`, filepath.Join(w.root, "hook")))
 	w.trustHooks()
 	r := w.newDecliningEditor(proxyArgv...)
 	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
 	r.runLine(thread, "t=touch; $t out; echo ran", nil)
-	if out := w.lastToolOutput(); w.attackWorked() || !w.hasFile("made-by-a-server") || !w.hasFile("made-by-a-hook") {
-		t.Errorf("the program of the server ran: %v, of the hook: %v; the model got %q", w.hasFile("made-by-a-server"), w.hasFile("made-by-a-hook"), out)
+	if w.attackWorked() {
+		t.Errorf("the program of the call ran; the model got %q", w.lastToolOutput())
+	}
+	for _, who := range []string{"server", "sandboxed-server", "hook"} {
+		if !w.hasFile("made-by-a-" + who) {
+			t.Errorf("the program of the %s did not run", who)
+		}
 	}
 	r.closeAndWait()
 }
