@@ -52,7 +52,8 @@ func (w *world) codexOfUser(shell string) string {
 }
 
 // A denied program does not start in a script, in each shell of the user and of the model, with and without the snapshot
-// of the user's shell. The shell is not decided. With Codex alone the program starts.
+// of the user's shell. The shell is not decided, but the programs in the user's profile are, which a
+// login shell reads for the call. With Codex alone all start.
 func TestProgramsOfShells(t *testing.T) {
 	t.Parallel()
 	for user, starts := range userShells {
@@ -66,6 +67,9 @@ func TestProgramsOfShells(t *testing.T) {
 					w := newWorld(t, options{config: shellRulesForPrograms, codexConfig: fmt.Sprintf("[features]\nshell_snapshot = %v\n", snapshot), mute: "there are many turns"})
 					if err := os.Chmod(w.write("workspace/deploy.sh", "#!/bin/sh\ntouch out\necho deployed\n"), 0o755); err != nil {
 						t.Fatal(err)
+					}
+					for _, file := range []string{".profile", ".zprofile", ".bash_profile"} {
+						w.write("user/"+file, "/usr/bin/touch \"$TMPDIR/of-profile\"\n")
 					}
 					codex, argv := w.codexOfUser(user), proxyArgv
 					w.env = append(w.env, "CODEX_BRIDGE_CODEX="+codex)
@@ -87,6 +91,9 @@ func TestProgramsOfShells(t *testing.T) {
 					}
 					if snapshots, _ := filepath.Glob(filepath.Join(w.home, "shell_snapshots", "*")); (len(snapshots) > 0) != snapshot {
 						t.Errorf("snapshots: %q", snapshots)
+					}
+					if made := w.hasFile("home.tmp/of-profile"); made != (snapshot || who == "control") { // by the shell of the snapshot
+						t.Errorf("the program of the user's profile ran: %v", made)
 					}
 					r.closeAndWait()
 				})
