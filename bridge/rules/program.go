@@ -185,7 +185,7 @@ func (r *startReader) addLoaded(p *Program, c *startedCommand, args []string, de
 	var gitCommand string
 	for _, name := range c.names {
 		key := programKey(name)
-		loader = loader || isLoader(key)
+		loader = loader || isLoader(key) || isEmulator(key)
 		applets = applets || isAppletProgram(key)
 		_, isShell := shellDialects[key]
 		shell = shell || isShell
@@ -224,7 +224,7 @@ var loaderOptions = map[string]bool{
 	"--library-path": true, "--glibc-hwcaps-prepend": true, "--glibc-hwcaps-mask": true, "--inhibit-rpath": true, "--audit": true, "--preload": true, "--argv0": true,
 }
 
-// addOfLoader adds the program in the arguments of the loader. With other options than those of both
+// addOfLoader adds the program in the arguments of the loader or an emulator. With other options than those of both
 // loaders, each rest of the words may be that program.
 func (r *startReader) addOfLoader(p *Program, args []string, depth int, isSuffix bool) {
 	loaded := func(words []string, argv0 string, isSuffix bool) {
@@ -270,6 +270,22 @@ func (r *startReader) addOfLoader(p *Program, args []string, depth int, isSuffix
 			return
 		}
 	}
+}
+
+// valgrindTools are the programs that valgrind becomes: memcheck-amd64-linux.
+var valgrindTools = setOf("memcheck", "cachegrind", "callgrind", "helgrind", "drd", "massif", "dhat", "lackey", "none", "exp-bbv")
+
+// isEmulator reports whether a program runs the program in its arguments in its own process, without a call of the
+// kernel that starts it.
+func isEmulator(key string) bool {
+	if key == "valgrind" || strings.HasPrefix(key, "valgrind.") || strings.HasPrefix(key, "box64") || strings.HasPrefix(key, "box86") {
+		return true
+	}
+	if machine, ok := strings.CutPrefix(key, "qemu-"); ok {
+		return !strings.HasPrefix(machine, "system-")
+	}
+	tool, ok := strings.CutSuffix(key, "-linux")
+	return ok && strings.Contains(tool, "-") && valgrindTools[tool[:strings.LastIndex(tool, "-")]]
 }
 
 // isAppletProgram reports whether a program has many others in itself, and runs the one that its first
