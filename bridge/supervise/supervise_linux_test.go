@@ -114,3 +114,11 @@ func TestStart(t *testing.T) {
 		}
 	}
 }
+
+// No process gets a descriptor of another one, such as the listener of the bridge, with which it could let programs start.
+func TestListenerCanNotBeTaken(t *testing.T) {
+	t.Parallel()
+	if r := (trial{script: testProgram(t) + " " + helperWord + " descriptor; exit 0", allow: true}).run(t); r.out != "EPERM\n" {
+		t.Errorf("it wrote %q", r.out)
+	}
+}

@@ -40,8 +40,12 @@ type ABI struct {
 	otherBit uint32 // marks the calls of an interface that is refused; 0: there is none
 }
 
+// getDescriptor is the number of pidfd_getfd in each ABI.
+const getDescriptor = 438
+
 // filter returns the program of the filter: it reports the two calls of each ABI that start a program.
-// The calls of other interfaces that may start one are refused.
+// The calls of other interfaces that may start one are refused. So is pidfd_getfd, by which a process could get
+// the listener from the bridge and answer itself.
 func filter() []instruction {
 	program := []instruction{{load, 0, 0, offsetArch}}
 	for _, one := range ABIs {
@@ -67,6 +71,13 @@ func (a ABI) part() []instruction {
 	}
 	for _, number := range []int32{a.Exec, a.ExecAt} {
 		program = append(program, instruction{isAll, 0, 1, uint32(number)}, instruction{answer, 0, 0, notify})
+	}
+	numbers := []uint32{getDescriptor}
+	if a.otherBit != 0 {
+		numbers = append(numbers, getDescriptor|a.otherBit)
+	}
+	for _, number := range numbers {
+		program = append(program, instruction{isAll, 0, 1, number}, instruction{answer, 0, 0, refuse})
 	}
 	return append(program, instruction{answer, 0, 0, allow})
 }
