@@ -3,7 +3,6 @@
 package supervise
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path"
@@ -93,100 +92,24 @@ func openFolder(name string) (int, error) {
 // closeFile closes a descriptor. That can't fail for one that was only read.
 func closeFile(fd int) { _ = unix.Close(fd) }
 
-// openAbsolute opens a file by its absolute name.
+// openAbsolute opens a file by its absolute name. The kernel follows no link of /proc here: those lead to this process,
+// not to the one that waits.
 func (v view) openAbsolute(root int, name string) (opened, error) {
-	if isOwn(name) {
-		return v.openOwn(root, name)
-	}
-	f, err := openName(root, name, unix.RESOLVE_IN_ROOT)
-	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOENT) { // a link of /proc, which may be missing for this process alone
-		return v.walk(root, root, name)
-	}
-	return f, err
-}
-
-// isOwn reports whether a name leads to an open file or the program of the process that uses it. Other links of /proc
-// are not known.
-func isOwn(name string) bool {
-	_, ok := descriptorIn(name)
-	return ok || name == ownProgram
-}
-
-func (v view) openOwn(root int, name string) (opened, error) {
-	if !v.hasProc(root, strings.HasPrefix(name, "/dev/")) {
-		return opened{}, errors.Join(errUnknownFile, errors.New("its /proc is no usual one"))
-	}
-	if number, ok := descriptorIn(name); ok {
-		f, _, err := v.openDescriptor(number)
-		if errors.Is(err, unix.EBADF) {
-			err = unix.ENOENT
-		}
+	f, err := openName(root, name, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_SYMLINKS)
+	if !errors.Is(err, unix.ELOOP) {
 		return f, err
 	}
-	return openName(unix.AT_FDCWD, string(v)+"/exe", 0)
-}
-
-// ownProgram is the name by which a process knows its own program.
-const ownProgram = "/proc/self/exe"
-
-// hasProc reports whether /proc is the kernel's in the root of the process, without mounts on what it says of this
-// process, and if devices also whether /dev/fd leads to it.
-func (v view) hasProc(root int, devices bool) bool {
-	proc, err := unix.Openat2(root, "/proc", &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS})
-	if err != nil {
-		return false
-	}
-	defer closeFile(proc)
-	var info unix.Statfs_t
-	if err := unix.Fstatfs(proc, &info); err != nil || info.Type != unix.PROC_SUPER_MAGIC {
-		return false
-	}
-	status, err := os.ReadFile(string(v) + "/status")
-	if err != nil {
-		return false
-	}
-	_, rest, _ := bytes.Cut(status, []byte("\nNSpid:"))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	for _, pid := range bytes.Fields(line) { // which of them this /proc shows is not known
-		for _, name := range []string{string(pid), string(pid) + "/fd", string(pid) + "/exe"} {
-			fd, err := unix.Openat2(proc, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_BENEATH})
-			if err == nil {
-				closeFile(fd)
-			} else if err != unix.ENOENT {
-				return false
-			}
+	if !isOfProc(root) { // a /proc below is another mount
+		if f, err = openName(root, name, unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_XDEV); !errors.Is(err, errUnknownFile) {
+			return f, err
 		}
 	}
-	if !devices {
-		return true
-	}
-	fd, err := unix.Openat2(root, "/dev/fd", &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
-	if err != nil {
-		return false
-	}
-	defer closeFile(fd)
-	target := make([]byte, len(ownDescriptors)+1)
-	n, err := unix.Readlinkat(fd, "", target)
-	return err == nil && string(target[:n]) == ownDescriptors
-}
-
-// ownDescriptors is the target of /dev/fd.
-const ownDescriptors = "/proc/self/fd"
-
-// descriptorIn returns the number in a name such as /proc/self/fd/3.
-func descriptorIn(name string) (number string, ok bool) {
-	for _, folder := range []string{ownDescriptors + "/", "/proc/thread-self/fd/", "/dev/fd/"} {
-		if number, ok := strings.CutPrefix(name, folder); ok {
-			_, err := strconv.ParseUint(number, 10, 31)
-			return number, err == nil
-		}
-	}
-	return "", false
+	return v.walk(root, root, name)
 }
 
 func (v view) openDescriptor(number string) (opened, string, error) {
 	link := string(v) + "/fd/" + number
-	name, err := os.Readlink(link)
+	name, err := nameBehind(link)
 	if err != nil {
 		return opened{}, "", unix.EBADF
 	}
@@ -215,10 +138,14 @@ func (v view) walk(root, folder int, name string) (opened, error) {
 			closeFile(at)
 			return opened{}, knownError(err)
 		}
-		link, isLink, err := readLink(fd)
+		link, behind, err := v.readLink(at, fd, part)
+		if behind >= 0 {
+			closeFile(fd)
+			fd = behind
+		}
 		switch {
 		case err != nil:
-		case isLink:
+		case link != "":
 			if links++; links > maxLinks {
 				err = unix.ELOOP
 				break
@@ -226,10 +153,6 @@ func (v view) walk(root, folder int, name string) (opened, error) {
 			closeFile(fd)
 			if more {
 				link += "/" + after
-			}
-			if isOwn(link) {
-				closeFile(at)
-				return v.openOwn(root, link)
 			}
 			if rest = link; path.IsAbs(link) {
 				closeFile(at)
@@ -270,26 +193,6 @@ func isSameFolder(a, b int) bool {
 		one.Ino == other.Ino && one.Mnt_id == other.Mnt_id && one.Dev_major == other.Dev_major && one.Dev_minor == other.Dev_minor
 }
 
-// readLink returns the target of a symbolic link. Those of /proc are an error: they may lead elsewhere.
-func readLink(fd int) (target string, isLink bool, err error) {
-	var info unix.Stat_t
-	if err := unix.Fstat(fd, &info); err != nil || info.Mode&unix.S_IFMT != unix.S_IFLNK {
-		return "", false, err
-	}
-	var system unix.Statfs_t
-	if err := unix.Fstatfs(fd, &system); err != nil {
-		return "", true, err
-	}
-	if system.Type == unix.PROC_SUPER_MAGIC {
-		return "", true, errLinkOfProc
-	}
-	text := make([]byte, maxPath)
-	n, err := unix.Readlinkat(fd, "", text)
-	return string(text[:max(n, 0)]), true, err
-}
-
-var errLinkOfProc = errors.New("a link of /proc leads to it")
-
 // maxTries is how often a name is looked up again that leads upwards while anything on this machine is renamed.
 const maxTries = 1000
 
@@ -318,10 +221,16 @@ func knownError(err error) error {
 // named returns the file of a descriptor.
 func named(fd int, name string) opened {
 	f := opened{File: os.NewFile(uintptr(fd), name)}
-	if real, err := os.Readlink(f.link()); err == nil && path.IsAbs(real) {
+	if real, err := nameBehind(f.link()); err == nil && path.IsAbs(real) {
 		f.name = real
 	}
 	return f
+}
+
+// nameBehind returns the name of the file behind a link of /proc. One that was removed has its last name.
+func nameBehind(link string) (string, error) {
+	name, err := os.Readlink(link)
+	return strings.TrimSuffix(name, " (deleted)"), err
 }
 
 // link returns a path to the file for this process.

@@ -73,6 +73,13 @@ func init() {
 			fd := openForExec(a[0])
 			fail(syscall.Exec(a[1]+strconv.Itoa(fd), a[2:], os.Environ()))
 		},
+		"thread-descriptors": threadDescriptors,
+		"descriptor": func([]string) {
+			process, err := unix.PidfdOpen(os.Getpid(), 0)
+			fail(err)
+			_, err = unix.PidfdGetfd(process, 0, 0)
+			fail(err)
+		},
 		"environment": func([]string) { fmt.Println(strings.Join(os.Environ(), "\n")) },
 	}
 }
@@ -180,6 +187,22 @@ func execBeside(a []string) {
 }
 
 func init() { runtime.LockOSThread() }
+
+// threadDescriptors starts the first file by the number of a descriptor of its process. In the thread that starts it,
+// the number is of the second file.
+func threadDescriptors(a []string) {
+	const number = 50
+	fail(unix.Dup3(openForExec(a[0]), number, 0))
+	done := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		fail(unix.Unshare(unix.CLONE_FILES))
+		fail(unix.Dup3(openForExec(a[1]), number, 0))
+		fail(syscall.Exec("/proc/self/fd/"+strconv.Itoa(number), a[1:], os.Environ()))
+		close(done)
+	}()
+	<-done
+}
 
 // cloneParent starts a program in a process whose parent is that of this one.
 func cloneParent(a []string) {

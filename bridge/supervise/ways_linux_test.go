@@ -35,6 +35,7 @@ var ways = []struct{ name, line string }{
 	{"/proc/PID/fd", `exec 5< /usr/bin/touch; exec -a ls /proc/$$/fd/5 "$P"`},
 	{"link to a descriptor", `exec 5< /usr/bin/touch; ln -s /proc/self/fd/5 x; exec -a ls ./x "$P"`},
 	{"/dev/stdin", `exec -a ls /dev/stdin "$P" < /usr/bin/touch`},
+	{"removed file", `cp /usr/bin/touch .; exec 5< touch; rm touch; exec -a ls /proc/self/fd/5 "$P"`},
 	{"/proc/self/cwd", `cd /usr/bin; ln -s /proc/self/cwd/touch "$OLDPWD/x"; exec -a ls "$OLDPWD/x" "$P"`},
 	{"/proc/self/root", `exec -a ls /proc/self/root/usr/bin/touch "$P"`},
 	{"memory", `$H at-memory /usr/bin/touch touch "$P"`},
@@ -51,6 +52,7 @@ var ways = []struct{ name, line string }{
 	{"relative interpreter", `ln -s /usr/bin/touch x; printf '#!x\n' > s; chmod +x s; ./s "$P"`},
 	{"script by a descriptor", `printf '#!/usr/bin/touch\n' > s; chmod +x s; $H at-empty s s "$P"`},
 	{"unreadable script", `printf '#!/usr/bin/touch\n' > s; chmod 111 s; ./s "$P"`},
+	{"unreadable script of another user", `"${FOREIGN:-touch}" "$P"`}, // see TestOtherUser
 	{"program that can't be read", `cp "$BASH" x; chmod 111 x; ./x -c 'touch "$P"; :'`},
 	{"vfork", `perl -e 'system {"/usr/bin/touch"} "ls", $ENV{P}'`},
 	{"thread", `$H thread /usr/bin/touch "$P"`},
@@ -69,6 +71,11 @@ var ways = []struct{ name, line string }{
 	{"made /proc", `unshare -Urm bash -c 'mount -t tmpfs x /proc; mkdir /proc/self; ln -s /usr/bin/touch /proc/self/exe; exec -a ls /proc/self/exe "$P"'`},
 	{"made /dev/fd", `unshare -Urm bash -c 'exec 5< /bin/true; mount -t tmpfs x /dev; mkdir /dev/fd; ln -s /usr/bin/touch /dev/fd/5; exec -a ls /dev/fd/5 "$P"'`},
 	{"made /proc/self/fd", `unshare -Urmpf --mount-proc bash -c 'exec 5< /bin/true; mkdir f; ln -s /usr/bin/touch f/5; mount --bind f /proc/$$/fd; exec -a ls /proc/self/fd/5 "$P"'`},
+	{"made /proc/thread-self/fd", `unshare -Urmpf --mount-proc bash -c 'exec 5< /bin/true; mkdir f; ln -s /usr/bin/touch f/5; mount --bind f /proc/$$/task/$$/fd; exec -a ls /proc/thread-self/fd/5 "$P"'`},
+	{"made /proc/PID/fd of the bridge", `S=$(cut -d ' ' -f 4 /proc/$PPID/stat) unshare -Urm bash -c 'exec 5< /usr/bin/touch; mkdir f; ln -s /bin/true f/5; mount --bind f /proc/$S/fd; exec -a ls /proc//self/fd/5 "$P"'`},
+	{"descriptors of a thread", `$H thread-descriptors /usr/bin/touch /bin/true "$P"`},
+	{"/proc/self/cwd in another process namespace", `unshare -Urmpf --mount-proc bash -c 'ln -s /usr/bin/touch x; exec -a ls /proc/self/cwd/x "$P"'`},
+	{"/proc in several process namespaces", `unshare -Urmpf --mount-proc unshare -pf bash -c 'exec 5< /usr/bin/touch; mkdir p; mount -t proc p p; exec -a ls p/self/fd/5 "$P"'`},
 	{"/dev/stdin in another process namespace", `unshare -Urpf --mount-proc bash -c 'exec -a ls /dev/stdin "$P" < /usr/bin/touch'`},
 	{"other process namespace", `unshare -Urpf --mount-proc bash -c 'exec 5< /usr/bin/touch; exec -a ls /proc/self/fd/5 "$P"'`},
 }
