@@ -1,5 +1,5 @@
 // Package supervise decides where programs start. On Linux, Codex and all its descendants run below a
-// seccomp filter that reports execve and execveat. The reporting process waits until a Supervisor has
+// seccomp filter that reports execve and execveat, and refuses pidfd_getfd. The reporting process waits until a Supervisor has
 // decided. If the bridge is gone, no program starts.
 //
 // A Supervisor knows which tool call of Codex a program belongs to: [Supervisor.Announce] tells it the
@@ -41,8 +41,8 @@ type Call struct {
 // Start is the start of a program.
 type Start struct {
 	PID int
-	// Programs are the program, and for a script with a #! line also the interpreters that the kernel
-	// runs with it. There is at least one.
+	// Programs are the program, for a script with a #! line also the interpreters that the kernel runs with it, and one
+	// that the kernel starts in place of a dynamic loader. There is at least one.
 	Programs []Program
 	// Calls are the tool calls that the program may belong to. They are several if calls of the same
 	// line run at the same time, and none if the call is not known.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,14 +37,14 @@ func (v view) programs(file target, words []string) ([]Program, error) {
 		script = name
 	}
 	for {
-		head, err := opened.head()
+		head, loader, err := opened.head()
 		opened.Close()
 		if err != nil {
 			return all, err
 		}
 		interpreter, options, ok := readScriptLine(head)
 		if !ok {
-			return all, nil
+			return v.withLoader(all, loader)
 		}
 		if len(all) > maxScripts {
 			return all, unix.ELOOP
@@ -111,28 +112,58 @@ func readScriptLine(file []byte) (interpreter string, options []string, ok bool)
 	return string(head[begin:after]), options, true
 }
 
-// head returns the first bytes of the file. A file that this user owns must be readable. Others can't be
-// written by the commands of Codex, and programs that only root may read are no scripts.
-func (f opened) head() ([]byte, error) {
+// withLoader adds the program that the kernel starts with the words of the last one, to load it. Usual ones are left
+// out. Another program in this place runs itself.
+func (v view) withLoader(all []Program, name string) ([]Program, error) {
+	if name == "" {
+		return all, nil
+	}
+	last := all[len(all)-1]
+	loader := Program{Path: name, Args: last.Args, Dir: last.Dir}
+	file, full, err := v.open(target{folder: atFolder, path: name}, last.Dir)
+	if loader.Path = full; err != nil {
+		return append(all, loader), err
+	}
+	file.Close()
+	if loader.File = file.name; isLoader(name) && isLoader(file.name) {
+		return all, nil
+	}
+	return append(all, loader), nil
+}
+
+// isLoader reports whether a file has the name of a dynamic loader.
+func isLoader(name string) bool {
+	name = path.Base(name)
+	return strings.HasPrefix(name, "ld") && (strings.Contains(name, ".so.") || strings.HasSuffix(name, ".so")) || name == "libc.so" || strings.HasPrefix(name, "libc.musl-")
+}
+
+// head returns the first bytes of the file, and the loader of a program that has one. A file that this user owns must
+// be readable. Those of root can't be written by the commands of Codex, and programs that only root may read are no
+// scripts and need no other program.
+func (f opened) head() (head []byte, loader string, err error) {
 	var info unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &info); err != nil {
-		return nil, errors.Join(errUnknownFile, err)
+		return nil, "", errors.Join(errUnknownFile, err)
 	}
 	if info.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, unix.EACCES // as the kernel answers
+		return nil, "", unix.EACCES // as the kernel answers
 	}
 	fd, err := unix.Open(f.link(), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
-	if err == unix.EACCES && int(info.Uid) != os.Geteuid() {
-		return nil, nil
+	if err == unix.EACCES && info.Uid == 0 && os.Geteuid() != 0 {
+		return nil, "", nil
 	}
 	if err != nil {
-		return nil, errors.Join(errUnknownFile, err)
+		return nil, "", errors.Join(errUnknownFile, err)
 	}
 	defer closeFile(fd)
-	head := make([]byte, headSize)
+	head = make([]byte, headSize)
 	n, err := unix.Pread(fd, head, 0)
-	if err != nil {
-		return nil, errors.Join(errUnknownFile, err)
+	if err == nil {
+		head = head[:n]
+		loader, err = readLoader(fd, head)
 	}
-	return head[:n], nil
+	if err != nil {
+		return nil, "", errors.Join(errUnknownFile, err)
+	}
+	return head, loader, nil
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 )
 
+// foreignVariable has the path of a script of another user that this one can't read.
+const foreignVariable = "FOREIGN"
+
 // TestOtherUser runs the other tests as a user without privileges, if this one has them.
 func TestOtherUser(t *testing.T) {
 	t.Parallel()
@@ -37,8 +40,15 @@ func TestOtherUser(t *testing.T) {
 	if err := os.Chown(folder, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
+	foreign := filepath.Join(dir, "foreign")
+	if err := os.WriteFile(foreign, []byte("#!/usr/bin/touch\n"), 0o111); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(foreign, 1, 1); err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(program, "-test.run", "^Test", "-test.skip", "^(TestOtherUser|TestManyStarts)$", "-test.v")
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), "TMPDIR="+folder, "HOME="+folder)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), "TMPDIR="+folder, "HOME="+folder, foreignVariable+"="+foreign)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestWays") {
