@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,27 +33,47 @@ var hideShells = []struct {
 // have made $P.
 func runLines(t *testing.T, shell []string, lines []string, decide func(context.Context, Start) bool) []bool {
 	t.Helper()
-	dir := t.TempDir()
+	steps := make([][]string, len(lines))
 	for i, line := range lines {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("line", i)), []byte(line), 0o600); err != nil {
-			t.Fatal(err)
+		steps[i] = []string{line}
+	}
+	return runSteps(t, shell, steps, decide)
+}
+
+// markerWord stands for the file that a line makes, in its text.
+const markerWord = "MARKER"
+
+// runSteps is runLines for several lines in one folder, one after the other. In their text, markerWord is $P.
+func runSteps(t *testing.T, shell []string, steps [][]string, decide func(context.Context, Start) bool) []bool {
+	t.Helper()
+	dir := t.TempDir()
+	marker := func(i int) string { return filepath.Join(dir, strconv.Itoa(i), "marker") }
+	s := New(Options{Required: true, Decide: decide})
+	for i, lines := range steps {
+		for j, line := range lines {
+			line = strings.ReplaceAll(line, markerWord, marker(i))
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("line%d.%d", i, j)), []byte(line), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s.Announce(call(line))
 		}
 	}
 	const script = `
 		exec 2> /dev/null
 		mkfifo done; exec 9<> done; set -m
 		for ((i = 0; i < COUNT; i++)); do
-			mkdir "$i"; cd "$i"; LINE=$(< ../line$i)
-			{ P=$PWD/marker HOME=$PWD "$@" -c "$LINE" < /dev/null > ../out$i 2>&1; echo >&9; } &
-			read -t 30 -u 9 || { echo "line $i did not end: $LINE"; kill -KILL -- -$!; }
-			wait $!; cd ..
+			mkdir "$i"; cd "$i"
+			for ((j = 0; 1; j++)); do
+				[[ -e ../line$i.$j ]] || break
+				LINE=$(< ../line$i.$j)
+				{ P=$PWD/marker HOME=$PWD "$@" -c "$LINE" < /dev/null >> ../out$i 2>&1; echo >&9; } &
+				read -t 30 -u 9 || { echo "line $i did not end: $LINE"; kill -KILL -- -$!; }
+				wait $!
+			done
+			cd ..
 		done`
-	s := New(Options{Required: true, Decide: decide})
-	for _, line := range lines {
-		s.Announce(call(line))
-	}
 	cmd := exec.Command("bash", append([]string{"-c", script, "codex"}, shell...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), fmt.Sprint("COUNT=", len(lines)))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), fmt.Sprint("COUNT=", len(steps)))
 	var failed bytes.Buffer
 	cmd.Stdout = &failed
 	if err := s.Start(cmd, (*exec.Cmd).Start); err != nil {
@@ -61,9 +82,9 @@ func runLines(t *testing.T, shell []string, lines []string, decide func(context.
 	if err := cmd.Wait(); err != nil || failed.Len() > 0 {
 		t.Errorf("%v: %s", err, &failed)
 	}
-	made := make([]bool, len(lines))
-	for i := range lines {
-		_, err := os.Stat(filepath.Join(dir, fmt.Sprint(i), "marker"))
+	made := make([]bool, len(steps))
+	for i := range steps {
+		_, err := os.Stat(marker(i))
 		made[i] = err == nil
 	}
 	return made
@@ -72,7 +93,13 @@ func runLines(t *testing.T, shell []string, lines []string, decide func(context.
 // byRules decides by a rule that denies touch.
 func byRules(t *testing.T) func(context.Context, Start) bool {
 	t.Helper()
-	set, err := rules.New([][]config.Rule{{{Command: "touch **", Decision: "deny"}}})
+	return byRule(t, "touch **")
+}
+
+// byRule decides by a rule that denies a command.
+func byRule(t *testing.T, command string) func(context.Context, Start) bool {
+	t.Helper()
+	set, err := rules.New([][]config.Rule{{{Command: command, Decision: "deny"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

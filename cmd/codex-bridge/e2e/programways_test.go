@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +124,88 @@ func TestHiddenLinesInScripts(t *testing.T) {
 			r.closeAndWait()
 		})
 	}
+}
+
+// hardCategories are those of hostile lines that look least like a start of the program.
+var hardCategories = []string{"shebang", "procfs", "loader", "syscall", "thread", "namespace", "seccomp", "ptrace", "process", "state"}
+
+// hardLines returns lines of these categories, a count in all.
+func hardLines(t *testing.T, count int) (lines []hiddenlines.HostileLine) {
+	t.Helper()
+	all, err := hiddenlines.Hostile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := make(map[string][]hiddenlines.HostileLine)
+	needed := hiddenlines.Needed()
+	for _, line := range slices.Backward(all) {
+		if needed(line) == "" && (len(line.Shells) == 0 || slices.Contains(line.Shells, "bash")) {
+			of[line.Category] = append(of[line.Category], line)
+		}
+	}
+	for len(lines) < count {
+		for _, category := range hardCategories {
+			if rest := of[category]; len(rest) > 0 {
+				lines, of[category] = append(lines, rest[0]), rest[1:]
+			}
+		}
+	}
+	return lines[:count]
+}
+
+// A denied program starts by none of the hardest hostile lines, each in scripts that are calls of their own: 10, and 60
+// if CODEX_BRIDGE_WIDE is set.
+func TestHostileLines(t *testing.T) {
+	t.Parallel()
+	const size = 10 // lines of a world
+	count := size
+	if os.Getenv("CODEX_BRIDGE_WIDE") != "" {
+		count = 6 * size
+	}
+	part := 0
+	for lines := range slices.Chunk(hardLines(t, count), size) {
+		part++
+		for sandbox, config := range map[string]string{"workspace-write": programRules, "danger-full-access": fullAccessRules} {
+			for who, argv := range map[string][]string{"bridge": proxyArgv, "control": {codexPath, "app-server"}} {
+				t.Run(fmt.Sprint(sandbox, " ", who, " ", part), func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, options{config: config, mute: "there are many refusals"})
+					ran := w.runHostile(lines, sandbox, argv)
+					for i, line := range lines {
+						switch {
+						case who == "bridge" && ran[i]:
+							t.Errorf("the program ran: %q", line.Texts("MARKER"))
+						case who == "control" && !ran[i]:
+							t.Logf("it runs no program: %q", line.Texts("MARKER"))
+						}
+					}
+					if made := len(lines) - len(slices.DeleteFunc(ran, func(ran bool) bool { return ran })); who == "control" && made < len(lines)/2 {
+						t.Errorf("%d of %d lines run the program", made, len(lines))
+					}
+				})
+			}
+		}
+	}
+}
+
+// runHostile runs lines in a sandbox. It reports which of them have run the program.
+func (w *world) runHostile(lines []hiddenlines.HostileLine, sandbox string, argv []string) (ran []bool) {
+	r := w.newDecliningEditor(argv...)
+	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": sandbox})
+	for i, line := range lines {
+		folder := fmt.Sprint("workspace/", i)
+		w.write(folder+"/.keep", "")
+		for j, text := range line.Texts(filepath.Join(w.root, folder, "marker")) {
+			w.write(fmt.Sprint(folder, ".", j), text)
+			r.runLine(thread, fmt.Sprintf(`cd %d; HOME=$PWD timeout -k 1 20 bash -c "$(< ../%d.%d)" < /dev/null > ../out%d 2>&1`, i, i, j, i), map[string]any{"yield_time_ms": 25000})
+		}
+		ran = append(ran, w.hasFile(folder+"/marker"))
+	}
+	for i := range lines { // some run in the background
+		ran[i] = ran[i] || w.hasFile(fmt.Sprintf("workspace/%d/marker", i))
+	}
+	r.closeAndWait()
+	return ran
 }
 
 // Programs of Codex's servers and of hooks are not decided by rules for commands.
