@@ -217,6 +217,7 @@ func (p modelPolicy) Mode() config.Mode {
 	return config.Off
 }
 func (modelPolicy) WarnOnce(string, string)                                                {}
+func (modelPolicy) AcceptedByPerson(*rpc.Envelope)                                         {}
 func (modelPolicy) RecordNarrowed(context.Context, *rpc.Envelope, []byte, []policy.Change) {}
 
 func (modelPolicy) StaysInSandbox(string, rpc.Value) bool                              { return false }

@@ -19,6 +19,7 @@ func (g *Guard) handleServerRequest(ctx context.Context, msg *bridge.ServerMessa
 	if policies[0].Mode() != config.Off {
 		state.Escalation, state.ThreadRevoked = g.findEscalation(msg.Method, params, state), g.isRevoked(params)
 		state.Approved = g.takeApproval(msg.Envelope)
+		g.offerCommands(policies, msg.Envelope, state)
 		d := g.decideQuestion(policies, msg, state)
 		if d.Verdict != policy.Pass {
 			g.logDecision(d.by.Mode(), msg.Method, d.Decision)
@@ -90,10 +91,8 @@ func (g *Guard) takeApproval(request *rpc.Envelope) policy.Approval {
 	if !request.ID.IsValid() || !policy.CanBeApproved(request.Method, params) {
 		return policy.NotApproved
 	}
-	thread, _ := params.Get("threadId").Text()
-	turn, _ := params.Get("turnId").Text()
-	id, _ := params.Get("itemId").Text()
-	return g.calls.takeApproval(turnOf{thread, turn}, id, request.ID.Key())
+	at, id := calledBy(params)
+	return g.calls.takeApproval(at, id, request.ID.Key())
 }
 
 // Approve records that the approvers of a rule have approved a started call, which may leave the sandbox

@@ -115,6 +115,26 @@ func (s *startedCalls) ask(at turnOf, id string, about []rules.AskedCommand) {
 	}
 }
 
+// offer records the commands that a person reads in a request of Codex about a started call.
+func (s *startedCalls) offer(at turnOf, id, request string, about []rules.AskedCommand) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, started := s.turns[at][callKey(id)]; started {
+		one.offeredBy, one.offered = request, about
+		s.turns[at][callKey(id)] = one
+	}
+}
+
+// takeOffered records that a person has accepted the request of Codex: they were asked about its commands.
+func (s *startedCalls) takeOffered(at turnOf, id, request string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, started := s.turns[at][callKey(id)]; started && one.offeredBy == request {
+		one.asked, one.offered = slices.Concat(one.asked, one.offered), nil
+		s.turns[at][callKey(id)] = one
+	}
+}
+
 // except records the exceptions by which a started call runs. Their use is logged for the call.
 func (s *startedCalls) except(at turnOf, id string, used []rules.Exception) {
 	s.mu.Lock()
@@ -217,6 +237,9 @@ type startedCall struct {
 	request  string               // rpc.ID.Key of the request that approved counts for; "": none yet
 	refused  bool                 // the user has read that it was refused
 	asked    []rules.AskedCommand // about which a person is asked before it runs
+	// offered are the commands that a person reads in a request of Codex. offeredBy is its rpc.ID.Key.
+	offered   []rules.AskedCommand
+	offeredBy string
 	// exceptions are those by which it runs.
 	exceptions []rules.Exception
 	isJudged   bool

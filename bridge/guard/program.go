@@ -96,6 +96,37 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 	}
 }
 
+// offerCommands records which commands a person reads in a request of Codex about a command.
+func (g *Guard) offerCommands(policies []*policy.Policy, request *rpc.Envelope, state policy.State) {
+	if !g.decidesPrograms() || !request.ID.IsValid() {
+		return
+	}
+	params := request.Root().Get("params")
+	var all []rules.AskedCommand
+	for _, p := range policies {
+		all = append(all, p.AskedByRequest(request.Method, params, state)...)
+	}
+	if len(all) > 0 {
+		at, id := calledBy(params)
+		g.calls.offer(at, id, request.ID.Key(), all)
+	}
+}
+
+// AcceptedByPerson records that a person has read and accepted a request of Codex, for this time. Programs with the words
+// of its line are not asked about again.
+func (g *Guard) AcceptedByPerson(request *rpc.Envelope) {
+	at, id := calledBy(request.Root().Get("params"))
+	g.calls.takeOffered(at, id, request.ID.Key())
+}
+
+// calledBy returns the call that a request of Codex is about.
+func calledBy(params rpc.Value) (at turnOf, id string) {
+	at.thread, _ = params.Get("threadId").Text()
+	at.turn, _ = params.Get("turnId").Text()
+	id, _ = params.Get("itemId").Text()
+	return at, id
+}
+
 // programPolicies returns the policies for a program of a thread. If settings is nil, the thread is not known, or Codex
 // has unloaded it while its program goes on: then each policy counts that a thread has had.
 func (g *Guard) programPolicies(thread string, settings *policy.Thread) []*policy.Policy {

@@ -3,12 +3,16 @@ package guard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rollout"
+	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/supervise"
+	"codex-bridge.example/rpc"
 )
 
 // A program may go on when Codex has unloaded its thread. Then each policy counts that a thread has had.
@@ -31,6 +35,43 @@ func TestProgramOfUnloadedThread(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// An accepted request of Codex counts for the programs of its own call alone, and only that request.
+func TestProgramOfAnAcceptedRequest(t *testing.T) {
+	w := newAgentWorld(t, func(p *config.Policy) {
+		p.Approval, p.Escalation, p.Rules = []string{"on-request"}, "ask", []config.Rule{{Command: "git push **", Decision: "ask"}}
+	})
+	w.g.SetProgramStarts(func() bool { return true })
+	w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}}})
+	for _, id := range []string{"c", "other"} {
+		w.g.calls.start(turnOf{"t", "u"}, id)
+		w.g.calls.set(turnOf{"t", "u"}, id, rollout.Call{Escalation: rules.Escalated, Requested: true})
+		w.g.JudgedCall("t", "u", policy.ToolCall{ID: id, Name: "Bash", Input: value(t, `{"command":"git push"}`)})
+	}
+	asks := func(id string) bool {
+		start := supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/git", Args: []string{"git", "push"}}}}
+		r, _ := w.g.Program(t.Context(), supervise.Call{Thread: "t", Turn: "u", ID: id}, policy.ToolCall{}, start)
+		return r.Ask
+	}
+	request := func(id int, item string) *rpc.Envelope {
+		e, err := rpc.ParseEnvelope(fmt.Appendf(nil, `{"id":%d,"method":"item/commandExecution/requestApproval","params":{"threadId":"t","turnId":"u","itemId":%q,"cwd":%q,"command":"/bin/bash -lc 'git push'"}}`, id, item, w.root))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	asked := request(1, "c")
+	w.g.offerCommands(w.g.policies("t"), asked, w.g.currentState(asked.Root().Get("params")))
+	if w.g.AcceptedByPerson(request(2, "c")); !asks("c") {
+		t.Error("another request counts")
+	}
+	if w.g.AcceptedByPerson(asked); asks("c") {
+		t.Error("the program is asked about again")
+	}
+	if !asks("other") {
+		t.Error("the answer counts for another call")
 	}
 }
 

@@ -68,6 +68,18 @@ func (p *Policy) DecideProgram(programs []rules.Program, unreadable string, st S
 	return d
 }
 
+// AskedByRequest returns the commands about which rules ask on the line of a request of Codex. A person who accepts the
+// request has read them: they are State.Accepted for the programs of the call. Those with a word that is not known, and
+// those that others must approve, are left out.
+func (p *Policy) AskedByRequest(method string, params rpc.Value, st State) []rules.AskedCommand {
+	if kind := params.Get("kind"); !CanBeApproved(method, params) || !isUnset(kind) && !kind.Is("command") {
+		return nil
+	}
+	st.ProgramStarts = true
+	m, _ := p.ruleMatch(method, params, st, p.questionLeaveReason(method, params, st))
+	return slices.DeleteFunc(slices.Clone(m.Asked), func(a rules.AskedCommand) bool { return !a.IsExact() || a.Rule.Approvers != "" })
+}
+
 // RefuseUnaskedProgram refuses a program that rules ask about when no person can be asked. why says why not.
 func RefuseUnaskedProgram(why string) Decision {
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{

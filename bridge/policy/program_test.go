@@ -140,6 +140,41 @@ func TestProgramOfAnAcceptedCommand(t *testing.T) {
 	}
 }
 
+// A person who accepts a request of Codex has read the commands of its line: those that are known, and that nobody else
+// must approve.
+func TestCommandsOfAnAcceptedRequest(t *testing.T) {
+	const method = "item/commandExecution/requestApproval"
+	cfg := programPolicy()
+	cfg.Rules = cfg.Rules[:len(cfg.Rules)-1] // which is about each shell
+	p, st := compile(t, cfg), programState(`"on-request"`, "workspace-write")
+	st.Escalation, st.EscalationRequested = rules.Escalated, true
+	for more, counts := range map[string]bool{
+		``: true, `,"kind":"command","approvalId":null`: true, `,"approvalId":"a"`: false, `,"kind":"writeStdin"`: false,
+		`,"networkApprovalContext":{"host":"a.example","protocol":"https"}`: false, `,"additionalPermissions":{"network":{"enabled":true}}`: false,
+	} {
+		params := value(t, `{"threadId":"T","turnId":"u","itemId":"c","cwd":"/code/proj","command":"/bin/bash -lc 'git log \"$x\"; git diff; $y; deploy x'"`+more+`}`)
+		st.Accepted = p.AskedByRequest(method, params, st)
+		if len(st.Accepted) == 1 != counts {
+			t.Errorf("%s: %+v", more, st.Accepted)
+		}
+		for _, prog := range []rules.Program{gitProgram("diff"), gitProgram("log", "a"), gitProgram("show"), {Path: "/opt/deploy", Args: []string{"deploy", "x"}}} {
+			d := p.DecideProgram([]rules.Program{prog}, "", st)
+			if asks := !counts || prog.Args[len(prog.Args)-1] != "diff"; d.Verdict != policy.Pass || d.Ask != asks {
+				t.Errorf("%s: %+v: %+v", more, prog, d)
+			}
+		}
+	}
+	if asked := p.AskedByRequest("item/fileChange/requestApproval", value(t, `{"command":"git diff"}`), st); len(asked) > 0 {
+		t.Errorf("a question about files: %+v", asked)
+	}
+	// Where Codex asks about each command, the bridge asks about none.
+	st = programState(`"untrusted"`, "workspace-write")
+	st.Accepted = p.AskedByRequest(method, value(t, `{"cwd":"/code/proj","command":"/bin/bash -lc 'git diff'"}`), st)
+	if d := p.DecideProgram([]rules.Program{gitProgram("diff")}, "", st); d.Verdict != policy.Pass || d.Ask {
+		t.Errorf("under untrusted: %+v", d)
+	}
+}
+
 func TestHasProgramRules(t *testing.T) {
 	for _, test := range []struct {
 		rule config.Rule

@@ -34,11 +34,10 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 			return ruleAcceptance(m, yes)
 		}
 	}
-	d := p.quoteReason(method, params)
 	if at.leaves() {
-		d = p.markReason(params, at)
+		return p.markReason(params, at, m)
 	}
-	return d
+	return p.quoteReason(method, params)
 }
 
 // refuseEscalation refuses an action that would leave the sandbox. Measured with Codex 0.169: after
@@ -88,10 +87,14 @@ func (l leaveReason) marked() string {
 }
 
 // markReason adds leavesMark to the reason of a request. Measured: clients show only the reason
-// beside the command, and Codex may omit it. The reason of the request is the model's, or one of Codex's.
-func (p *Policy) markReason(params rpc.Value, at leaveReason) Decision {
+// beside the command, and Codex may omit it. The reason of the request is the model's, or one of Codex's. m is the rule
+// for the action: its reason is shown, too, if it asks.
+func (p *Policy) markReason(params rpc.Value, at leaveReason, m rules.Match) Decision {
 	from := params.Get("reason")
 	text := at.marked()
+	if m.Decision == rules.Ask {
+		text += ". " + ruleQuestion(m)
+	}
 	if stated := statedReason(params); stated != "" {
 		text += ". " + stated
 	}

@@ -12,6 +12,11 @@ type AskedCommand struct {
 	Rule  *config.Rule // must not be changed
 }
 
+// IsExact reports whether all words of the command are known.
+func (a AskedCommand) IsExact() bool {
+	return len(a.Words) > 0 && !slices.ContainsFunc(a.Words, func(w Word) bool { return !w.Known })
+}
+
 // Covers reports whether p is the start of the command, so that an answer to the question about the
 // command answers the question of the rule r about p. The program's name counts by its last part, the
 // other words as they are.

@@ -66,6 +66,8 @@ type Policy interface {
 	RecordChange(ctx context.Context, request *rpc.Envelope, line []byte, change policy.Change)
 	// RecordNarrowed logs that the client gets a request with fewer answers than Codex offers.
 	RecordNarrowed(ctx context.Context, request *rpc.Envelope, line []byte, changes []policy.Change)
+	// AcceptedByPerson records that the person has accepted a question of Codex.
+	AcceptedByPerson(asked *rpc.Envelope)
 	// WarnOnce warns the user that an answer counts once, one time for each thread.
 	WarnOnce(thread, text string)
 }
@@ -216,10 +218,14 @@ func (f *Feature) askPerson(ctx context.Context, msg *bridge.ServerMessage, know
 	f.addHint(msg, hint)
 	msg.OnResponse(func(r *bridge.ClientResponse) {
 		f.recordAnswer(ctx, envelope, known, r)
+		outcome := responseOutcome(envelope.Method, r.Line)
+		if outcome == answer.ApprovedOnce {
+			f.Policy.AcceptedByPerson(envelope)
+		}
 		if isKept := ok && f.remember(ctx, envelope, hint.Remember, r, key, what); !isKept {
 			f.warnCounted(envelope, r)
 		}
-		f.shareOutcome(ctx, envelope.ID, responseOutcome(envelope.Method, r.Line))
+		f.shareOutcome(ctx, envelope.ID, outcome)
 	})
 	if f.Expire != nil {
 		return

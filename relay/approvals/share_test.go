@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,7 @@ type fakePolicy struct {
 	escalates bool  // requests may leave the sandbox
 	logErr    error // the error of RecordAnswer
 	decided   []string
+	accepted  []string // by the person: the ids of the questions
 }
 
 func (j *fakePolicy) Mode() config.Mode {
@@ -78,6 +80,12 @@ func (j *fakePolicy) RecordNarrowed(_ context.Context, asked *rpc.Envelope, _ []
 	}
 }
 
+func (j *fakePolicy) AcceptedByPerson(asked *rpc.Envelope) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.accepted = append(j.accepted, string(asked.ID.Raw()))
+}
+
 func (j *fakePolicy) WarnOnce(thread, text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,15 +122,16 @@ func (j *fakePolicy) RecordAnswer(_ context.Context, asked *rpc.Envelope, v poli
 }
 
 // playShared plays a session in which the policy changes when Codex sends "leaves" or
-// "breaks". It returns what was logged and the last n answers to Codex.
-func playShared(t *testing.T, session string, n int) (record string, answers []string) {
+// "breaks". It returns what was logged, the last n answers to Codex, and the ids of the questions that the person
+// has accepted.
+func playShared(t *testing.T, session string, n int) (record string, answers, accepted []string) {
 	t.Helper()
 	c, j := startShared(t, time.Hour)
 	c.Play("session", session)
 	answers = c.NextToCodex(n)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return strings.Join(j.decided, "\n"), answers
+	return strings.Join(j.decided, "\n"), answers, j.accepted
 }
 
 // startShared starts a conversation for playShared.
@@ -214,7 +223,10 @@ editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":
 					want = append(want, fmt.Sprintf(`{"id":%d,"result":{"decision":%q}}`, id, decision))
 				}
 			}
-			record, got := playShared(t, begins+test.session, len(want))
+			record, got, accepted := playShared(t, begins+test.session, len(want))
+			if test.first == "accept" != slices.Equal(accepted, []string{"0"}) || test.first != "accept" && len(accepted) > 0 {
+				t.Errorf("the person has accepted %q", accepted)
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("codex gets (-want +got)\n%s", diff)
 			}
@@ -223,6 +235,24 @@ editor< {"method":"serverRequest/resolved","params":{"threadId":"t","requestId":
 			}
 		})
 	}
+}
+
+// An acceptance of the person that can't be logged does not count.
+func TestAcceptanceMustBeLogged(t *testing.T) {
+	j := &fakePolicy{folder: t.TempDir()}
+	current := func() config.Approvals { return config.Approvals{Remember: "off", Timeout: config.Duration(time.Hour)} }
+	c := bridgetest.Start(t, approvals.New(approvals.Options{
+		Approvals: current, Policy: j, Memory: approvals.NewMemory(approvals.MemoryOptions{Approvals: current}),
+		Limiter: approvals.NewLimiter(), Sessions: fakeSessions{}, Record: &brokenLog{errors.New("the disk is full")}, Log: slog.New(slog.DiscardHandler),
+	}))
+	c.Bind("cwd", j.folder)
+	c.Play("accepted", strings.Join(strings.SplitAfter(begins, "\n")[:4], "")+`editor> {"id":0,"result":{"decision":"accept"}}
+codex<  {"id":0,"result":{"decision":"decline"}}
+`)
+	if j.mu.Lock(); len(j.accepted) > 0 {
+		t.Errorf("the person has accepted %q", j.accepted)
+	}
+	j.mu.Unlock()
 }
 
 // discardLog is a decision log that keeps nothing.
