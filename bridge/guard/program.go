@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"codex-bridge.example/bridge/config"
@@ -66,25 +67,32 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 	if cause := context.Cause(ctx); asks && cause != nil {
 		d, asks = policy.RefuseUnaskedProgram(cause.Error()), false
 	}
-	facts := unknownFacts(of.ID, "it is the start of a program")
+	r = Ruling{Facts: unknownFacts(of.ID, "it is the start of a program"), Exceptions: exceptions, Consent: consent}
 	if asks {
-		return Ruling{
-			Ask: d.Ask, Why: d.AskReason, Leaves: d.LeavesSandbox, Unasked: d.Unasked, Shell: programShell, Facts: facts,
-			AnswerTerms: terms, Approvers: approvers, Exceptions: exceptions, Consent: consent,
-		}, nil
+		r.Ask, r.Why, r.Leaves, r.Unasked, r.Shell = d.Ask, d.AskReason, d.LeavesSandbox, d.Unasked, programShell
+		r.AnswerTerms, r.Approvers = terms, approvers
 	}
-	if d.Verdict == policy.Pass {
-		return Ruling{Facts: facts, Exceptions: exceptions, Consent: consent}, nil
+	if r.Basis = r.basis(); d.Verdict == policy.Pass {
+		return r, nil
 	}
-	if p.Mode() == config.Enforce {
+	return g.refuseProgram(ctx, p.Mode(), of, start, d)
+}
+
+// RefuseProgram refuses a program as Program does, for another reason than a rule's decision.
+func (g *Guard) RefuseProgram(ctx context.Context, of supervise.Call, start supervise.Start, reason, hint string) (r Ruling, report func()) {
+	return g.refuseProgram(ctx, g.policies(of.Thread)[0].Mode(), of, start, policy.RefuseProgram(reason, hint))
+}
+
+func (g *Guard) refuseProgram(ctx context.Context, mode config.Mode, of supervise.Call, start supervise.Start, d policy.Decision) (r Ruling, report func()) {
+	if mode == config.Enforce {
 		r.Refusal = d.Refusal().Sentence()
 	}
 	return r, func() {
-		g.logDecision(p.Mode(), programMethod, d)
+		g.logDecision(mode, programMethod, d)
 		line, _ := json.Marshal(start.Programs[:min(1, len(start.Programs))]) // texts: it can't fail
-		about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, line: line, facts: facts}
-		_ = g.record(ctx, p.Mode(), about, d) // the program is refused even if this fails
-		if p.Mode() != config.Enforce {
+		about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, line: line, facts: unknownFacts(of.ID, "it is the start of a program")}
+		_ = g.record(ctx, mode, about, d) // the program is refused even if this fails
+		if mode != config.Enforce {
 			return
 		}
 		// Without the id of the call: the user is told of each program, and of the call besides.
@@ -94,6 +102,20 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 			g.warnThread(of.Thread, "codex-bridge has refused to start "+display.Excerpt(what)+": "+d.Refusal().Sentence())
 		}
 	}
+}
+
+// basis returns Basis.
+func (r Ruling) basis() string {
+	var approvers Approvers
+	if r.Approvers != nil {
+		approvers = *r.Approvers
+	}
+	var exceptions []string
+	for _, e := range r.Exceptions {
+		exceptions = append(exceptions, policy.RuleDigest(*e.Rule))
+	}
+	slices.Sort(exceptions)
+	return fmt.Sprintf("%t %q %q %+v %t %s %q", r.Ask, r.Unasked, r.AnswerTerms.AskedBy, approvers.Groups, r.Leaves || approvers.Leaves, r.AnswerTerms.Since, exceptions)
 }
 
 // offerCommands records which commands a person reads in a request of Codex about a command.

@@ -40,7 +40,7 @@ func answerTerms(m rules.Match, st State) (terms AnswerTerms) {
 		if ends := r.Ends(); (st.Now == nil || r.IsExpired(st.Now())) && terms.Since.Before(ends) {
 			terms.Since = ends
 		}
-		terms.AskedBy = append(terms.AskedBy, ruleDigest(*r))
+		terms.AskedBy = append(terms.AskedBy, RuleDigest(*r))
 	}
 	return terms.With(AnswerTerms{})
 }
@@ -57,8 +57,8 @@ func CodexRuleTerms(line string, own *userrules.Set) (terms AnswerTerms) {
 	return terms.With(AnswerTerms{})
 }
 
-// ruleDigest identifies a rule by its text, and not by its place.
-func ruleDigest(r config.Rule) string {
+// RuleDigest identifies a rule by its text, and not by its place.
+func RuleDigest(r config.Rule) string {
 	r.Origin = config.Origin{}
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -82,9 +82,12 @@ func (p *Policy) AskedByRequest(method string, params rpc.Value, st State) []rul
 
 // RefuseUnaskedProgram refuses a program that rules ask about when no person can be asked. why says why not.
 func RefuseUnaskedProgram(why string) Decision {
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: programMethod, Rule: ruleRule, Reason: "a rule asks about it, and no person is asked: " + why, Hint: "run it yourself, or before the turn ends",
-	})}
+	return RefuseProgram("a rule asks about it, and no person is asked: "+why, "run it yourself, or before the turn ends")
+}
+
+// RefuseProgram refuses a program that rules ask about.
+func RefuseProgram(reason, hint string) Decision {
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{Method: programMethod, Rule: ruleRule, Reason: reason, Hint: hint})}
 }
 
 // consentOf names the rules that ask; "" if others than the person must approve.
@@ -94,7 +97,7 @@ func consentOf(m rules.Match) string {
 	}
 	names := make([]string, len(m.Asking))
 	for i, one := range m.Asking {
-		names[i] = one.Origin.String() + " " + one.Command
+		names[i] = one.Origin.String() + " " + RuleDigest(*one)
 	}
 	slices.Sort(names)
 	return strings.Join(names, "\n")

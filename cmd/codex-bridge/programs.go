@@ -94,19 +94,36 @@ func (s *programStarts) changed(p *policy.Policy, log *slog.Logger) {
 	}
 }
 
+// callOf returns a call as the supervisor knows it.
+func callOf(call *hook.Call) supervise.Call {
+	return supervise.Call{Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID}
+}
+
+// Again implements programs.Client.
+func (h *hooks) Again(ctx context.Context, call *hook.Call, start supervise.Start, earlier programs.Decision) (d programs.Decision, ok bool) {
+	use, err := useOf(call)
+	if err != nil {
+		return programs.Decision{Refusal: err.Error()}, true
+	}
+	// No person is asked here, so the end of the turn is no reason to refuse.
+	r, report := h.guard.Program(context.WithoutCancel(ctx), callOf(call), use, start)
+	if r.Refusal == "" && r.Basis != earlier.Basis {
+		return programs.Decision{}, false
+	}
+	return programs.Decision{Lasts: r.Refusal == "", Refusal: r.Refusal, Report: report, Consent: r.Consent, Basis: r.Basis}, true
+}
+
 // Program implements programs.Client.
-func (h *hooks) Program(ctx context.Context, call *hook.Call, start supervise.Start, accepted bool) programs.Decision {
+func (h *hooks) Program(ctx context.Context, call *hook.Call, start supervise.Start) programs.Decision {
 	use, err := useOf(call)
 	if err != nil {
 		return programs.Decision{Refusal: err.Error()}
 	}
-	of := supervise.Call{Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID}
+	of := callOf(call)
 	r, report := h.guard.Program(ctx, of, use, start)
 	switch asks := r.Ask || r.Approvers != nil; {
-	case r.Refusal == "" && accepted:
-		return programs.Decision{Lasts: true, Report: report, Consent: r.Consent}
 	case r.Refusal == "" && !asks && len(r.Exceptions) > 0:
-		return programs.Decision{Lasts: true, Refusal: h.guard.RecordProgramExceptions(ctx, of, r), Report: report, Consent: r.Consent}
+		return programs.Decision{Lasts: true, Refusal: h.guard.RecordProgramExceptions(ctx, of, r), Report: report, Consent: r.Consent, Basis: r.Basis}
 	case r.Refusal != "" || !asks:
 		return programs.Decision{Refusal: r.Refusal, Report: report, Consent: r.Consent}
 	case r.Consent != "" && slices.Contains(start.Within, r.Consent):
@@ -129,8 +146,16 @@ func (h *hooks) Program(ctx context.Context, call *hook.Call, start supervise.St
 	}
 	a := h.askPeople(ctx, &asked, r)
 	if a.Decision == "" {
-		err := h.guard.RecordProgramExceptions(ctx, of, r)
-		return programs.Decision{Lasts: true, Refusal: err, Consent: r.Consent}
+		accepted := programs.Decision{Lasts: true, Basis: r.Basis}
+		switch now, same := h.Again(ctx, call, start, accepted); {
+		case !same:
+			r, report := h.guard.RefuseProgram(ctx, of, start, "the rules about it have changed while a person was asked", "run it again")
+			return programs.Decision{Refusal: r.Refusal, Report: report}
+		case now.Refusal != "":
+			return now
+		}
+		accepted.Consent, accepted.Refusal = r.Consent, h.guard.RecordProgramExceptions(ctx, of, r)
+		return accepted
 	}
 	if errors.Is(context.Cause(ctx), context.Canceled) { // the program is gone
 		return programs.Decision{Refusal: a.Reason}

@@ -26,14 +26,17 @@ type Decision struct {
 	Refusal string // why it must not start; "" if it may
 	Lasts   bool   // it counts for equal starts of the call: people have decided, or the use of a rule is logged
 	Consent string // names the rule by which a person has accepted the program, with all that it starts by that rule
+	Basis   string // identifies the rules that ask about the program, with their text, and the exceptions that it uses
 	Report  func() // logs a refusal and tells the user; nil: there is nothing to tell
 }
 
 // Client decides for the client that a call belongs to.
 type Client interface {
-	// Program decides the start of a program of a call. It may wait for a person. accepted: an equal start of the call
-	// has begun by a decision that lasts. So no person is asked, but the rules may have changed.
-	Program(ctx context.Context, call *hook.Call, start supervise.Start, accepted bool) Decision
+	// Program decides the start of a program of a call. It may wait for a person.
+	Program(ctx context.Context, call *hook.Call, start supervise.Start) Decision
+	// Again decides a start of which an equal one has begun by an earlier decision that lasts. It asks no person. ok is
+	// false if the rules have changed so that Program must decide.
+	Again(ctx context.Context, call *hook.Call, start supervise.Start, earlier Decision) (d Decision, ok bool)
 }
 
 // Limits of one call.
@@ -126,11 +129,11 @@ func (p *Programs) decideFor(ctx context.Context, c supervise.Call, start superv
 		return p.decideUnassigned(start)
 	}
 	d, answered := one.answer(start)
-	switch {
-	case !answered:
+	if answered && d.Refusal == "" {
+		d, answered = one.client.Again(ctx, one.call, start, d)
+	}
+	if !answered {
 		d = one.decide(ctx, start)
-	case d.Refusal == "":
-		d = one.client.Program(ctx, one.call, start, true)
 	}
 	if d.Refusal == "" && d.Consent != "" && start.Consent != nil {
 		start.Consent(d.Consent)
@@ -141,7 +144,7 @@ func (p *Programs) decideFor(ctx context.Context, c supervise.Call, start superv
 	return d.Refusal == ""
 }
 
-// decide decides a start without an earlier answer. When the turn ends, ctx ends for the client.
+// decide decides a start without an earlier answer that counts. When the turn ends, ctx ends for the client.
 func (r *running) decide(ctx context.Context, start supervise.Start) Decision {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -149,7 +152,7 @@ func (r *running) decide(ctx context.Context, start supervise.Start) Decision {
 	if r.turn.Err() != nil {
 		cancel(ErrTurnEnded)
 	}
-	return r.client.Program(ctx, r.call, start, false)
+	return r.client.Program(ctx, r.call, start)
 }
 
 // answer returns the lasting decision about an equal start.

@@ -14,15 +14,20 @@ import (
 // client decides by a function and counts.
 type client struct {
 	decide  func(ctx context.Context, start supervise.Start) programs.Decision
-	denies  bool // also what was accepted
+	denies  bool   // also what was accepted
+	basis   string // the rules that ask
 	asked   int
 	reports int
 }
 
-func (c *client) Program(ctx context.Context, _ *hook.Call, start supervise.Start, accepted bool) programs.Decision {
-	if accepted {
-		return programs.Decision{Lasts: !c.denies, Refusal: map[bool]string{true: "a new rule"}[c.denies]}
+func (c *client) Again(_ context.Context, _ *hook.Call, _ supervise.Start, earlier programs.Decision) (d programs.Decision, ok bool) {
+	if c.denies {
+		return programs.Decision{Refusal: "a new rule"}, true
 	}
+	return earlier, earlier.Basis == c.basis
+}
+
+func (c *client) Program(ctx context.Context, _ *hook.Call, start supervise.Start) programs.Decision {
 	c.asked++
 	d := c.decide(ctx, start)
 	if d.Report == nil && d.Refusal != "" && !d.Lasts {
@@ -122,6 +127,29 @@ func TestAcceptedProgramIsDecidedAgain(t *testing.T) {
 	}
 	if c.denies = true; p.Decide(t.Context(), one) {
 		t.Error("it starts against a new rule")
+	}
+}
+
+// An acceptance counts no more when other rules ask, and is replaced by the new answer.
+func TestAcceptanceIsForItsRules(t *testing.T) {
+	c := &client{basis: "a"}
+	c.decide = func(ctx context.Context, _ supervise.Start) programs.Decision {
+		if err := context.Cause(ctx); err != nil {
+			return programs.Decision{Refusal: err.Error()}
+		}
+		return programs.Decision{Lasts: true, Basis: c.basis}
+	}
+	p := programs.New(refuseAll)
+	one := start(p.Started(call, "line", c), "/bin/a", "1")
+	for i, basis := range []string{"a", "a", "b", "b"} {
+		c.basis = basis
+		if want := 1 + i/2; !p.Decide(t.Context(), one) || c.asked != want {
+			t.Errorf("%d: %d questions, want %d", i, c.asked, want)
+		}
+	}
+	c.basis = "c"
+	if p.EndTurns("thread"); p.Decide(t.Context(), one) {
+		t.Error("it starts after the turn by rules that no person has answered")
 	}
 }
 

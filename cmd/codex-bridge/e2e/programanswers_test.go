@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"codex-bridge.example/cmd/internal/editor"
 )
@@ -52,4 +53,66 @@ func TestProgramOfAcceptedEscalation(t *testing.T) {
 		}
 	}
 	r.closeAndWait()
+}
+
+// The answer to a question about a program counts as long as the same rules ask: after a reload with another rule the
+// person is asked again, and an answer that comes after the reload does not count.
+func TestProgramAfterReload(t *testing.T) {
+	t.Parallel()
+	asking := strings.Replace(programRules, `"deny"`, `"ask"`, 1)
+	const before, after = "Nothing is touched here", "Another rule"
+	for name, during := range map[string]bool{"between two starts": false, "during the question": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := programWorld(t, asking)
+			w.write("workspace/twice.sh", "/usr/bin/touch out && echo first; while [ ! -e go ]; do sleep 0.05; done; /usr/bin/touch out && echo second")
+			r := w.newUninitializedDecliningEditor(proxyArgv...)
+			r.initializeWithBridge()
+			thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			reload := func() {
+				from := r.Mark()
+				w.write("config.toml", strings.Replace(asking, before, after, 1)+withLongGrace(asking))
+				if _, err := r.Wait(r.ctx, from, func(m editor.Message) bool { return m.Method == "bridge/config/changed" }); err != nil {
+					t.Error(err)
+				}
+				w.write("workspace/go", "")
+			}
+			r.answer = func(editor.Message) any {
+				if during && len(r.asked) == 1 {
+					reload()
+				}
+				return decision("accept")
+			}
+			turn, mark := r.startTurn(thread, `CALL: exec_command {"cmd":"sh twice.sh","yield_time_ms":30000}`)
+			if !during {
+				r.waitFor(mark, "item/commandExecution/requestApproval", nil)
+				w.awaitFile("workspace/out")
+				reload()
+			}
+			r.waitTurn(thread, turn, mark)
+			var reasons []string
+			for _, m := range r.asked {
+				reasons = append(reasons, m.Param("reason"))
+			}
+			if len(reasons) != 2 || !strings.Contains(reasons[0], before) || !strings.Contains(reasons[1], after) {
+				t.Errorf("%d questions: %q", len(reasons), reasons)
+			}
+			if out := w.lastToolOutput(); strings.Contains(out, "first") == during || !strings.Contains(out, "second") {
+				t.Errorf("the model got %q", out)
+			}
+			r.closeAndWait()
+		})
+	}
+}
+
+// awaitFile waits until a file exists.
+func (w *world) awaitFile(name string) {
+	w.t.Helper()
+	for ctx := deadline(w.t); !w.hasFile(name); {
+		select {
+		case <-ctx.Done():
+			w.t.Fatalf("there is no %s", name)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }

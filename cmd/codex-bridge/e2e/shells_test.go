@@ -44,6 +44,14 @@ type decliningEditor struct {
 
 func (w *world) newDecliningEditor(argv ...string) *decliningEditor {
 	w.t.Helper()
+	r := w.newUninitializedDecliningEditor(argv...)
+	r.initialize(nil)
+	return r
+}
+
+// newUninitializedDecliningEditor is newDecliningEditor before initialize.
+func (w *world) newUninitializedDecliningEditor(argv ...string) *decliningEditor {
+	w.t.Helper()
 	r := &decliningEditor{}
 	r.conversation = &conversation{world: w, ctx: deadline(w.t), Editor: w.start(argv, editor.Options{
 		Answer: func(_ context.Context, m editor.Message) (any, *editor.Error) {
@@ -54,7 +62,6 @@ func (w *world) newDecliningEditor(argv ...string) *decliningEditor {
 			return decision("decline"), nil
 		},
 	})}
-	r.initialize(nil)
 	return r
 }
 
