@@ -34,10 +34,16 @@ reason = "Nothing is touched here."
 func programWorld(t *testing.T, config string) *world {
 	t.Helper()
 	w := newWorld(t, options{config: config, mute: "there are many turns"})
-	if err := os.Chmod(w.write("workspace/deploy.sh", "#!/bin/sh\ntouch "+filepath.Join(w.workspace, "out")+"\necho deployed\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	w.writeDeploy()
 	return w
+}
+
+// writeDeploy writes the script that hides a denied program.
+func (w *world) writeDeploy() {
+	w.t.Helper()
+	if err := os.Chmod(w.write("workspace/deploy.sh", "#!/bin/sh\ntouch "+filepath.Join(w.workspace, "out")+"\necho deployed\n"), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // A denied program does not start in a script, and the model reads why.

@@ -1,0 +1,94 @@
+//go:build linux && !portable
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/internal/editor"
+)
+
+// loggedProgramRules have a rule of each kind. Only the exception and the question need an entry in the decision log.
+const loggedProgramRules = `
+[policy]
+mode = "enforce"
+exec_rules = "on"
+approval = ["on-request"]
+sandbox = "workspace-write"
+[[policy.rule]]
+command = "touch excepted"
+decision = "allow"
+ticket = "OPS-7"
+[[policy.rule]]
+command = "touch **"
+decision = "deny"
+[[policy.rule]]
+command = "mkdir **"
+decision = "ask"
+`
+
+// While the decision log can't be written, a program starts if its decision needs no entry. An exception and an answer of
+// the person do not count, neither for a program nor for a line. Refusals count, and are in the log later.
+func TestProgramsWithoutLog(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]map[string]bool{ // the files that are made, without and with a log
+		"enforce": {"free": true, "excepted": false, "denied": false, "asked": false},
+		"audit":   {"free": true, "excepted": true, "denied": true, "asked": true},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{config: strings.Replace(loggedProgramRules, "enforce", mode, 1) + "[hooks]\n"})
+			w.write("workspace/all.sh", "cp /dev/null free; touch excepted; touch denied; mkdir asked; true")
+			r := w.newDecliningEditor(proxyArgv...)
+			r.answer = func(editor.Message) any { return decision("accept") }
+			thread := r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+			made := func(line string) map[string]bool {
+				r.runLine(thread, line, nil)
+				all := make(map[string]bool)
+				for name := range want {
+					all[name] = os.Remove(filepath.Join(w.workspace, name)) == nil
+				}
+				return all
+			}
+			limit := func(size uint64) {
+				t.Helper()
+				if err := unix.Prlimit(r.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := made("sh all.sh"); !got["free"] || !got["excepted"] || !got["asked"] || got["denied"] != want["denied"] {
+				t.Errorf("with a log: %v; the model got %q", got, w.lastToolOutput())
+			}
+			info, err := os.Stat(filepath.Join(w.state, store.DatabaseFile+"-wal"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit(uint64(info.Size()))
+			for _, lines := range [][]string{{"sh ./all.sh"}, {"cp /dev/null free", "touch excepted", "touch denied", "mkdir asked"}} {
+				got := make(map[string]bool)
+				for _, line := range lines {
+					for name, is := range made(line) {
+						got[name] = got[name] || is
+					}
+				}
+				for name := range want {
+					if got[name] != want[name] {
+						t.Errorf("%q: made %s: %v; the model got %q", lines, name, got[name], w.lastToolOutput())
+					}
+				}
+			}
+			limit(unix.RLIM_INFINITY)
+			r.closeAndWait()
+			if log := w.bridgeCommand("decisions", "list", "--verdict", "deny"); strings.Count(log, "program/start") < 2 {
+				t.Errorf("the log has\n%s", log)
+			}
+			w.bridgeCommand("decisions", "verify")
+		})
+	}
+}
