@@ -78,6 +78,18 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 	return g.refuseProgram(ctx, p.Mode(), of, start, d)
 }
 
+// RecordMorePrograms logs that starts of a call were refused, or would be under audit, that have no entry of their own.
+func (g *Guard) RecordMorePrograms(ctx context.Context, of supervise.Call, n int) {
+	mode := g.policies(of.Thread)[0].Mode()
+	if mode == config.Off {
+		return
+	}
+	d := policy.RefuseProgram(fmt.Sprintf("%d more starts of refused programs have no entry of their own: the call has too many", n), "read the entries before this one")
+	g.logDecision(mode, programMethod, d)
+	about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, facts: unknownFacts(of.ID, "it is the number of starts")}
+	_ = g.record(ctx, mode, about, d) // they were refused
+}
+
 // RefuseProgram refuses a program as Program does, for another reason than a rule's decision.
 func (g *Guard) RefuseProgram(ctx context.Context, of supervise.Call, start supervise.Start, reason, hint string) (r Ruling, report func()) {
 	return g.refuseProgram(ctx, g.policies(of.Thread)[0].Mode(), of, start, policy.RefuseProgram(reason, hint))

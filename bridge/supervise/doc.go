@@ -94,6 +94,11 @@ type Options struct {
 	// Decide reports whether a program may start. It may wait, for instance for a person; ctx ends when
 	// the process is gone. It is called concurrently.
 	Decide func(ctx context.Context, start Start) bool
+	// Full is called in place of Decide while too many decisions wait, and returns as it does; nil: the program does not
+	// start. first reports whether none was refused so before, or since Drained.
+	Full func(start Start, first bool) bool
+	// Drained is called when fewer decisions wait again, with the number of calls of Full since then; may be nil.
+	Drained func(n int)
 	// IsHook reports whether a line of Codex starts a hook of this bridge.
 	IsHook func(line string) bool
 	// Required reports that a Codex without a filter must not start. If it is false, Codex starts

@@ -23,6 +23,8 @@ type trial struct {
 	dir    string // empty: a new one
 	allow  bool   // every program
 	decide func(context.Context, Start) bool
+	full   func(start Start, first bool) bool
+	empty  func(n int) // Options.Drained
 }
 
 // result is what happened.
@@ -44,6 +46,7 @@ func (one trial) run(t *testing.T) (r result) {
 			mu.Unlock()
 			return (one.allow || !isForbidden(start)) && (one.decide == nil || one.decide(ctx, start))
 		},
+		Full: one.full, Drained: one.empty,
 		IsHook: func(line string) bool { return strings.Contains(line, "hook --socket") },
 	})
 	for _, c := range one.calls {

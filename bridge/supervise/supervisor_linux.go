@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +35,7 @@ type Supervisor struct {
 	processes processes
 	receivers receivers
 	deciding  chan struct{}
+	full      atomic.Int64 // calls of Options.Full since the last of Drained
 
 	mu    sync.Mutex
 	on    bool
@@ -327,14 +329,15 @@ func read(n *notification, wantEnv bool) candidate {
 	return c
 }
 
-// decide asks the owner of the Supervisor. It returns false if too many decisions wait.
+// decide asks the owner of the Supervisor.
 func (s *Supervisor) decide(n *notification, start Start) bool {
 	select {
 	case s.deciding <- struct{}{}:
 	default:
-		return false
+		first := s.full.Add(1) == 1
+		return s.options.Full != nil && s.options.Full(start, first)
 	}
-	defer func() { <-s.deciding }()
+	defer s.decided()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	watched := make(chan struct{})
@@ -347,6 +350,17 @@ func (s *Supervisor) decide(n *notification, start Start) bool {
 		<-watched // before the descriptor may be closed
 	}
 	return allowed
+}
+
+// decided ends a decision.
+func (s *Supervisor) decided() {
+	<-s.deciding
+	if s.full.Load() == 0 || len(s.deciding) > maxWaiting/2 {
+		return
+	}
+	if n := s.full.Swap(0); n > 0 && s.options.Drained != nil {
+		s.options.Drained(int(n))
+	}
 }
 
 // cancelWhenGone ends a decision when its process waits no more.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -113,10 +114,11 @@ func TestOtherThreadStartsWhileWaiting(t *testing.T) {
 	}
 }
 
-// If too many decisions wait, further programs do not start. The programs that wait do.
+// If too many decisions wait, further programs do not start, unless the owner says so. The owner knows the first of them,
+// and later their number. The programs that wait start.
 func TestWaitingIsBounded(t *testing.T) {
 	t.Parallel()
-	one := inCall(fmt.Sprintf("for i in {1..%d}; do /bin/echo $i & done; while /bin/echo more; do :; done; echo > full; wait", maxWaiting))
+	one := inCall(fmt.Sprintf("for i in {1..%d}; do /bin/echo $i & done; while /bin/echo more; do :; done; /bin/echo again; /bin/echo audit; echo > full; wait", maxWaiting))
 	one.dir = t.TempDir()
 	pipe := filepath.Join(one.dir, "full")
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {
@@ -135,14 +137,32 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 		return true
 	}
+	var mu sync.Mutex
+	var refused, drained []string
+	one.full = func(start Start, first bool) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		refused = append(refused, fmt.Sprint(start, " ", first))
+		return start.Programs[0].Args[1] == "audit"
+	}
+	one.empty = func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		drained = append(drained, fmt.Sprint(n))
+	}
 	r := one.run(t)
 	for i := range maxWaiting {
 		if !strings.Contains("\n"+r.out, fmt.Sprintf("\n%d\n", i+1)) {
 			t.Errorf("program %d did not start", i+1)
 		}
 	}
-	if strings.Count(r.out, "not permitted") != 1 {
+	if strings.Count(r.out, "not permitted") != 2 || !strings.Contains(r.out, "audit\n") {
 		t.Error(r.out)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(refused, []string{"/bin/echo more true", "/bin/echo again false", "/bin/echo audit false"}) || !slices.Equal(drained, []string{"3"}) {
+		t.Errorf("refused %q, then %q", refused, drained)
 	}
 }
 

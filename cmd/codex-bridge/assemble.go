@@ -93,6 +93,7 @@ func (s *sharedParts) isHooked(thread string) bool { return s.inject.IsActive(th
 func (s *sharedParts) parts() []part {
 	return []part{
 		{sharedGrace, func(context.Context) { s.mountPoints.Close() }},
+		{sharedGrace, func(context.Context) { s.starts.programs.Close() }},
 		{sharedGrace, func(context.Context) {
 			if err := s.socket.Close(); err != nil {
 				s.log.Error("can't close the socket of the hooks", "error", err)

@@ -30,14 +30,24 @@ type programStarts struct {
 // newProgramStarts returns the program starts of a Codex that is started with a configuration. g decides those
 // whose call is not known.
 func newProgramStarts(cfg *config.Config, g *guard.Guard, isHook func(line string) bool, log *slog.Logger) *programStarts {
-	s := &programStarts{programs: programs.New(func(start supervise.Start) programs.Decision {
-		return programDecision(g.Program(context.Background(), supervise.Call{}, policy.ToolCall{}, start))
+	s := &programStarts{programs: programs.New(programs.Unknown{
+		Decide: func(start supervise.Start) programs.Decision {
+			return programDecision(g.Program(context.Background(), supervise.Call{}, policy.ToolCall{}, start))
+		},
+		Refuse: func(start supervise.Start, reason string) programs.Decision {
+			return programDecision(g.RefuseProgram(context.Background(), supervise.Call{}, start, reason, runAgain))
+		},
+		More: func(n int) { g.RecordMorePrograms(context.Background(), supervise.Call{}, n) },
 	})}
 	if !g.Policy().SupervisesPrograms() {
 		return s
 	}
 	s.supervisor = supervise.New(supervise.Options{
-		Decide: s.programs.Decide, IsHook: isHook, Required: cfg.Policy.ExecRules == "on",
+		Decide: s.programs.Decide, Full: s.programs.TooMany,
+		Drained: func(n int) {
+			log.Warn("programs were refused because too many others waited for a decision or an answer", "programs", n)
+		},
+		IsHook: isHook, Required: cfg.Policy.ExecRules == "on",
 		Unsupported: func(err error) {
 			s.failure.Store(&err)
 			log.Warn("rules for commands are applied to the lines of commands alone", "reason", err, "hint", `policy.exec_rules = "off" says that this is intended`)
@@ -99,6 +109,19 @@ func callOf(call *hook.Call) supervise.Call {
 	return supervise.Call{Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID}
 }
 
+// runAgain is the hint of a refusal that is about this start alone.
+const runAgain = "run it again"
+
+// Refuse implements programs.Client.
+func (h *hooks) Refuse(call *hook.Call, start supervise.Start, reason string) programs.Decision {
+	return programDecision(h.guard.RefuseProgram(context.Background(), callOf(call), start, reason, runAgain))
+}
+
+// More implements programs.Client.
+func (h *hooks) More(call *hook.Call, n int) {
+	h.guard.RecordMorePrograms(context.Background(), callOf(call), n)
+}
+
 // Again implements programs.Client.
 func (h *hooks) Again(ctx context.Context, call *hook.Call, start supervise.Start, earlier programs.Decision) (d programs.Decision, ok bool) {
 	use, err := useOf(call)
@@ -149,8 +172,8 @@ func (h *hooks) Program(ctx context.Context, call *hook.Call, start supervise.St
 		accepted := programs.Decision{Lasts: true, Basis: r.Basis}
 		switch now, same := h.Again(ctx, call, start, accepted); {
 		case !same:
-			r, report := h.guard.RefuseProgram(ctx, of, start, "the rules about it have changed while a person was asked", "run it again")
-			return programs.Decision{Refusal: r.Refusal, Report: report}
+			r, report := h.guard.RefuseProgram(ctx, of, start, "the rules about it have changed while a person was asked", runAgain)
+			return programDecision(r, report)
 		case now.Refusal != "":
 			return now
 		}

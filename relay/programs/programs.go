@@ -37,20 +37,31 @@ type Client interface {
 	// Again decides a start of which an equal one has begun by an earlier decision that lasts. It asks no person. ok is
 	// false if the rules have changed so that Program must decide.
 	Again(ctx context.Context, call *hook.Call, start supervise.Start, earlier Decision) (d Decision, ok bool)
+	// Refuse refuses the start of a program of a call for another reason than a rule's decision.
+	Refuse(call *hook.Call, start supervise.Start, reason string) Decision
+	// More logs that more starts of a call were refused, n times, than have an entry of their own.
+	More(call *hook.Call, n int)
+}
+
+// Unknown decides the starts whose call is not known, about which no person decides. Its functions are as those of Client.
+type Unknown struct {
+	Decide func(supervise.Start) Decision
+	Refuse func(start supervise.Start, reason string) Decision
+	More   func(n int)
 }
 
 // Limits of one call.
 const (
 	maxCalls   = 4096 // that are remembered
 	maxAnswers = 4096 // lasting decisions
-	maxReports = 256  // refusals that are logged one by one; of programs without a call, in a minute
+	maxReports = 256  // refusals that are logged one by one, and then counted; of programs without a call, in a minute
 	maxTold    = 8    // refused programs in the result of a call
 )
 
 // Programs has the calls of one Codex.
 type Programs struct {
-	unassigned func(supervise.Start) Decision
-	unknown    running // the starts whose call is not known; no person decides about them
+	decides Unknown
+	unknown running // the starts whose call is not known
 
 	mu    sync.Mutex
 	calls map[callKey]*running
@@ -70,33 +81,43 @@ type running struct {
 	answers  map[[sha256.Size]byte]Decision
 	reported map[[sha256.Size]byte]bool
 	since    time.Time // of the first of reported, for programs without a call
+	unlogged int       // refused starts that have no entry in the decision log
 	untold   []string  // refused programs that the model has not been told of
 	more     int       // refused programs that are not in untold
 }
 
-// New returns Programs. unassigned decides the starts whose call is not known.
-func New(unassigned func(supervise.Start) Decision) *Programs {
-	return &Programs{unassigned: unassigned, calls: make(map[callKey]*running)}
+// New returns Programs.
+func New(unknown Unknown) *Programs {
+	return &Programs{decides: unknown, calls: make(map[callKey]*running)}
 }
 
 // Started must be called before Codex runs a call, with the client that it belongs to. It returns the call for
 // the supervisor.
 func (p *Programs) Started(call *hook.Call, line string, client Client) supervise.Call {
 	key := callKey{call.Thread(), call.TurnID, call.ToolUseID}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, known := p.calls[key]; !known {
-		if len(p.order) == maxCalls {
-			p.calls[p.order[0]].end()
-			delete(p.calls, p.order[0])
-			p.order = p.order[1:]
-		}
-		p.order = append(p.order, key)
-	}
 	one := &running{call: call, client: client}
 	one.turn, one.end = context.WithCancel(context.Background())
-	p.calls[key] = one
+	if forgotten := p.add(key, one); forgotten != nil {
+		forgotten.end()
+		forgotten.logMore()
+	}
 	return supervise.Call{Thread: key.thread, Turn: key.turn, ID: key.id, Line: line}
+}
+
+// add adds a call, and returns the one that is forgotten for it, if any.
+func (p *Programs) add(key callKey, one *running) (forgotten *running) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	forgotten = p.calls[key]
+	if forgotten == nil {
+		p.order = append(p.order, key)
+	}
+	if p.calls[key] = one; len(p.order) > maxCalls {
+		forgotten = p.calls[p.order[0]]
+		delete(p.calls, p.order[0])
+		p.order = p.order[1:]
+	}
+	return forgotten
 }
 
 // Decide reports whether a program may start. It may wait for a person.
@@ -113,18 +134,18 @@ func (p *Programs) Decide(ctx context.Context, start supervise.Start) bool {
 }
 
 func (p *Programs) decideUnassigned(start supervise.Start) bool {
-	d := p.unassigned(start)
-	p.unknown.forgetReports(time.Minute)
-	if p.unknown.note(d, start) && d.Report != nil {
-		d.Report()
+	return p.noteUnassigned(p.decides.Decide(start), start)
+}
+
+func (p *Programs) noteUnassigned(d Decision, start supervise.Start) (starts bool) {
+	if n := p.unknown.forgetReports(time.Minute); n > 0 {
+		p.decides.More(n)
 	}
-	return d.Refusal == ""
+	return p.unknown.note(d, start)
 }
 
 func (p *Programs) decideFor(ctx context.Context, c supervise.Call, start supervise.Start) bool {
-	p.mu.Lock()
-	one := p.calls[callKey{c.Thread, c.Turn, c.ID}]
-	p.mu.Unlock()
+	one := p.find(callKey{c.Thread, c.Turn, c.ID})
 	if one == nil { // forgotten
 		return p.decideUnassigned(start)
 	}
@@ -138,10 +159,14 @@ func (p *Programs) decideFor(ctx context.Context, c supervise.Call, start superv
 	if d.Refusal == "" && d.Consent != "" && start.Consent != nil {
 		start.Consent(d.Consent)
 	}
-	if one.note(d, start) && d.Report != nil {
-		d.Report()
-	}
-	return d.Refusal == ""
+	return one.note(d, start)
+}
+
+// find returns a call; nil if it is forgotten.
+func (p *Programs) find(key callKey) *running {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls[key]
 }
 
 // decide decides a start without an earlier answer that counts. When the turn ends, ctx ends for the client.
@@ -168,89 +193,23 @@ func (r *running) answer(start supervise.Start) (d Decision, ok bool) {
 	return d, ok
 }
 
-// forgetReports forgets the refusals that were reported, once in each interval.
-func (r *running) forgetReports(interval time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now := time.Now(); now.Sub(r.since) > interval {
-		r.since, r.untold, r.more = now, nil, 0
-		clear(r.reported)
-	}
-}
-
-// note remembers a decision. It reports whether it is to be told: equal ones are told once.
-func (r *running) note(d Decision, start supervise.Start) (first bool) {
-	if !d.Lasts && d.Report == nil && d.Refusal == "" {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.answers == nil {
-		r.answers, r.reported = make(map[[sha256.Size]byte]Decision), make(map[[sha256.Size]byte]bool)
-	}
-	name := nameKey(start)
-	switch {
-	case !d.Lasts || len(r.answers) >= maxAnswers || !isKnown(start):
-	case d.Refusal == "":
-		r.answers[fileKey(start)] = d
-	default:
-		r.answers[name] = d
-	}
-	if d.Report == nil && d.Refusal == "" || r.reported[name] {
-		return false
-	}
-	first = len(r.reported) < maxReports
-	if first {
-		r.reported[name] = true
-	}
-	switch {
-	case d.Refusal == "":
-	case len(r.untold) < maxTold:
-		r.untold = append(r.untold, d.Refusal)
-	default:
-		r.more++
-	}
-	return first
-}
-
 // ErrTurnEnded is why no person is asked about a program of a call whose turn has ended.
 var ErrTurnEnded = errors.New("the turn of the call has ended")
 
 // EndTurns must be called when turns of a thread have ended; without turns, all of them. Their commands may run on.
 func (p *Programs) EndTurns(thread string, turns ...string) {
+	var ended []*running
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	for key, one := range p.calls {
 		if key.thread == thread && (len(turns) == 0 || slices.Contains(turns, key.turn)) {
 			one.end()
+			ended = append(ended, one)
 		}
 	}
-}
-
-// Result returns what the model has to know about the programs of a call that were refused; "" if there are
-// none since the last time.
-func (p *Programs) Result(call *hook.Call) string {
-	p.mu.Lock()
-	one := p.calls[callKey{call.Thread(), call.TurnID, call.ToolUseID}]
 	p.mu.Unlock()
-	if one == nil {
-		return ""
+	for _, one := range ended {
+		one.logMore()
 	}
-	one.mu.Lock()
-	defer one.mu.Unlock()
-	if len(one.untold) == 0 {
-		return ""
-	}
-	var text strings.Builder
-	text.WriteString("codex-bridge refused to start these programs, which failed with \"Operation not permitted\":")
-	for _, refused := range one.untold {
-		text.WriteString("\n- " + refused)
-	}
-	if one.more > 0 {
-		text.WriteString("\n- and " + strconv.Itoa(one.more) + " more starts")
-	}
-	one.untold, one.more = nil, 0
-	return text.String() + "\n" + hook.AdviceForModel
 }
 
 // isKnown reports whether all of a start is known. An answer about one that is not counts for no other.

@@ -3,6 +3,7 @@ package programs_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,19 @@ type client struct {
 	basis   string // the rules that ask
 	asked   int
 	reports int
+	more    []int // the numbers that were logged
+	audits  bool  // nothing is refused
 }
+
+func (c *client) Refuse(_ *hook.Call, _ supervise.Start, reason string) programs.Decision {
+	d := programs.Decision{Refusal: reason, Report: func() { c.reports++ }}
+	if c.audits {
+		d.Refusal = ""
+	}
+	return d
+}
+
+func (c *client) More(_ *hook.Call, n int) { c.more = append(c.more, n) }
 
 func (c *client) Again(_ context.Context, _ *hook.Call, _ supervise.Start, earlier programs.Decision) (d programs.Decision, ok bool) {
 	if c.denies {
@@ -45,9 +58,10 @@ func start(of supervise.Call, path string, words ...string) supervise.Start {
 	}}}
 }
 
-func refuseAll(supervise.Start) programs.Decision {
+// refuseAll refuses all programs whose call is not known.
+var refuseAll = programs.Unknown{Decide: func(supervise.Start) programs.Decision {
 	return programs.Decision{Refusal: "its call is not known"}
-}
+}}
 
 // The answer of a person counts for the same file with the same words, and a refusal for the same name.
 func TestAnswersCountForEqualStarts(t *testing.T) {
@@ -242,11 +256,14 @@ func TestAnswersAreForOneProgram(t *testing.T) {
 	}
 }
 
-// Many refused programs without a call are not all reported.
+// Many refused programs without a call are not all reported. The number of the others is.
 func TestRefusalsWithoutCallAreBounded(t *testing.T) {
-	reports := 0
-	p := programs.New(func(supervise.Start) programs.Decision {
-		return programs.Decision{Refusal: "no", Report: func() { reports++ }}
+	reports, more := 0, 0
+	p := programs.New(programs.Unknown{
+		Decide: func(supervise.Start) programs.Decision {
+			return programs.Decision{Refusal: "no", Report: func() { reports++ }}
+		},
+		More: func(n int) { more += n },
 	})
 	for i := range 2000 {
 		one := start(supervise.Call{}, "/bin/a", fmt.Sprint(i/2))
@@ -259,5 +276,70 @@ func TestRefusalsWithoutCallAreBounded(t *testing.T) {
 	}
 	if reports > 2*256 {
 		t.Errorf("%d reports", reports)
+	}
+	if p.Close(); more < 2000-2*2*256 || more > 2000-2*256 {
+		t.Errorf("%d more", more)
+	}
+}
+
+// The refusals of a call that have no entry of their own are counted, and logged when the call, its turn or the bridge
+// ends.
+func TestMoreRefusalsAreLogged(t *testing.T) {
+	for name, end := range map[string]func(*programs.Programs){
+		"call": func(p *programs.Programs) { p.Result(call) }, "turn": func(p *programs.Programs) { p.EndTurns("thread", "turn") },
+		"bridge": (*programs.Programs).Close,
+	} {
+		c := &client{decide: func(context.Context, supervise.Start) programs.Decision { return programs.Decision{Refusal: "no"} }}
+		p := programs.New(refuseAll)
+		of := p.Started(call, "line", c)
+		refuse := func(from, to int) {
+			for i := from; i < to; i++ {
+				p.Decide(t.Context(), start(of, "/bin/a", fmt.Sprint(i)))
+			}
+		}
+		refuse(0, 256)
+		refuse(0, 256) // known
+		if end(p); c.reports != 256 || c.more != nil {
+			t.Errorf("%s: %d reports, and more: %d", name, c.reports, c.more)
+		}
+		if refuse(200, 300); c.reports != 256 {
+			t.Errorf("%s: %d reports", name, c.reports)
+		}
+		end(p)
+		if end(p); !slices.Equal(c.more, []int{44}) {
+			t.Errorf("%s: more: %d", name, c.more)
+		}
+	}
+}
+
+// Of programs that are refused because too many wait, the first is logged, and the model is told. That is no decision
+// about the program. Under audit they start.
+func TestTooManyPrograms(t *testing.T) {
+	c := &client{decide: func(context.Context, supervise.Start) programs.Decision { return programs.Decision{Refusal: "no"} }}
+	unknown := 0
+	p := programs.New(programs.Unknown{
+		Decide: refuseAll.Decide,
+		Refuse: func(_ supervise.Start, reason string) programs.Decision {
+			return programs.Decision{Refusal: reason, Report: func() { unknown++ }}
+		},
+	})
+	of := p.Started(call, "line", c)
+	for i := range 20 {
+		if p.TooMany(start(of, "/bin/a", fmt.Sprint(i)), i == 0) {
+			t.Error("it starts")
+		}
+	}
+	if text := p.Result(call); c.reports != 1 || strings.Count(text, "too many other programs") != 1 || !strings.Contains(text, "and 19 more") {
+		t.Errorf("%d reports; the model reads %q", c.reports, text)
+	}
+	if p.Decide(t.Context(), start(of, "/bin/a", "7")); c.reports != 2 {
+		t.Errorf("a refusal by a rule has no report")
+	}
+	one := start(of, "/bin/a", "x")
+	if one.Calls = nil; p.TooMany(one, true) || unknown != 1 {
+		t.Errorf("without a call: %d reports", unknown)
+	}
+	if c.audits = true; !p.TooMany(start(of, "/bin/a", "y"), true) {
+		t.Error("it does not start under audit")
 	}
 }

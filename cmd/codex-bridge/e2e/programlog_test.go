@@ -12,6 +12,7 @@ import (
 
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/editor"
+	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // loggedProgramRules have a rule of each kind. Only the exception and the question need an entry in the decision log.
@@ -90,5 +91,67 @@ func TestProgramsWithoutLog(t *testing.T) {
 			}
 			w.bridgeCommand("decisions", "verify")
 		})
+	}
+}
+
+// The log has many refused programs of a call one by one, and then their number.
+func TestManyRefusedProgramsAreLogged(t *testing.T) {
+	t.Parallel()
+	w := programWorld(t, programRules)
+	w.write("workspace/many.sh", "for n in $(seq 300); do /usr/bin/touch $n; done; echo all")
+	r := w.newDecliningEditor(proxyArgv...)
+	thread := r.thread(map[string]any{"approvalPolicy": "never", "sandbox": "workspace-write"})
+	if r.runLine(thread, "sh many.sh", map[string]any{"yield_time_ms": 30000}); !strings.Contains(w.lastToolOutput(), "all") {
+		t.Errorf("the model got %q", w.lastToolOutput())
+	}
+	r.closeAndWait()
+	log := w.bridgeCommand("decisions", "list", "--json", "--limit", "1000")
+	if n := strings.Count(log, `"program/start"`); n != 257 || !strings.Contains(log, "44 more starts of refused programs") {
+		t.Errorf("the log has %d programs", n)
+	}
+}
+
+// While too many programs wait for an answer, others do not start. The user and the model read why, and the log has the
+// first of them and their number.
+func TestTooManyProgramsWait(t *testing.T) {
+	t.Parallel()
+	w := programWorld(t, strings.Replace(programRules, `"deny"`, `"ask"`, 1))
+	w.write("workspace/many.sh", "for n in $(seq 100); do for f in a b c d; do /usr/bin/touch $f & done; done; wait; echo all")
+	c := w.open(proxyArgv...)
+	c.initialize(nil)
+	thread := c.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	turn, mark := c.startTurn(thread, `CALL: exec_command {"cmd":"sh many.sh","yield_time_ms":30000}`)
+	const why = "too many other programs wait"
+	c.waitFor(mark, "warning", func(m editor.Message) bool { return strings.Contains(m.Param("message"), why) })
+	answered := make(map[string]bool)
+	for from := mark; ; {
+		m, err := c.Wait(c.ctx, from, func(m editor.Message) bool {
+			return !m.Sent && (m.Method == commandApproval || m.Method == "turn/completed" && m.Param("turn", "id") == turn)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Method != commandApproval {
+			break
+		}
+		if from = m.Index + 1; !answered[string(m.ID)] {
+			answered[string(m.ID)] = true
+			if err := c.Reply(m, decision("accept")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if out := w.lastToolOutput(); !strings.Contains(out, "all") || !strings.Contains(out, "not permitted") || !w.hasFile("workspace/a") {
+		t.Errorf("the model got %q", out)
+	}
+	if _, err := w.model.Await(c.ctx, func(q scripted.Request) bool { return strings.Contains(string(q.Body), why) }); err != nil {
+		t.Errorf("the model was not told why: %v", err)
+	}
+	c.closeAndWait()
+	if said := c.Stderr(); !strings.Contains(said, "programs were refused because too many others waited") {
+		t.Errorf("stderr: %s", said)
+	}
+	if log := w.bridgeCommand("decisions", "list", "--limit", "0"); strings.Count(log, why) == 0 || strings.Count(log, why) > 4 {
+		t.Errorf("the log has\n%s", log)
 	}
 }
