@@ -110,6 +110,7 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	if d.Sent != nil && p.Mode() == config.Enforce {
 		g.warnAtStart(call)
 		g.warnUntested(call)
+		g.warnUnsupervised(call, slices.Concat(policies, j.folderPolicies))
 		g.warnReadOnly(call, p)
 	}
 	if d.Untrusted != "" && p.Mode() == config.Enforce {

@@ -66,6 +66,7 @@ type shared struct {
 	codexCheck    func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
 	readUserAgent func(userAgent, client string)              // set by SetUserAgentReader; nil: it is not read
 	programStarts func() bool                                 // set by SetProgramStarts; nil: no program start is decided
+	unsupervised  func(*policy.Policy) (why string)           // set by SetUnsupervised; nil: always ""
 	turnEnded     func(thread string, turns ...string)        // set by SetTurnEnded; nil: nothing is called
 	untested      func() string                               // set by SetUntestedCodex; nil: Codex is tested
 	folderPolicy  func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file

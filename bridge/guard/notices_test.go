@@ -5,18 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/guard"
+	"codex-bridge.example/bridge/policy"
 )
 
 // The user learns what the policy took away, once for each thread and kind of change. A client that
 // has disabled configWarning, or that knows the bridge, gets none.
 func TestNoticesOfChanges(t *testing.T) {
-	const policy = "[policy]\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\ngate = false\nproject_trust = \"codex\"\n"
+	const limits = "[policy]\napproval = [\"untrusted\"]\nsandbox = \"read-only\"\ngate = false\nproject_trust = \"codex\"\n"
 	const opened = `
 editor> {"id":$id,"method":"thread/start","params":{"cwd":"$cwd","approvalPolicy":"on-request","sandbox":"workspace-write","approvalsReviewer":"user","config":{"mcp_servers":{"x":{"command":"evil","env":{"KEY":"secret"}}}}}}
 codex<  {"id":$id,"method":"thread/start","params":"$params$id"}
@@ -44,7 +47,7 @@ editor< {"id":$id,"result":{"turn":{"id":"u"}}}
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world(t)
-			g := guard.New(load(t, policy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+			g := guard.New(load(t, limits), w, guard.NoRecord, slog.New(slog.DiscardHandler))
 			g.SetKnowsBridge(func() bool { return test.knows })
 			c := bridgetest.Start(t, g)
 			step := func(script, id, thread string) string {
@@ -253,6 +256,46 @@ func TestNoticeOfUntestedCodex(t *testing.T) {
 			t.Errorf("%s: logged %+v\n%s", name, b.entries, log.String())
 		}
 		b.mu.Unlock()
+	}
+}
+
+// The user learns once that the rules do not decide where programs start although the policy asks for it: with the first
+// thread, and in open threads when a policy comes that does.
+func TestNoticeOfUnsupervisedPrograms(t *testing.T) {
+	const why = "it came too late"
+	for name, test := range map[string]struct {
+		atStart, later bool // the policy asks for it
+		optOut         string
+		want           int
+	}{
+		"at the start": {true, true, "[]", 1}, "after a change": {false, true, "[]", 1}, "not at all": {false, false, "[]", 0},
+		"deaf": {true, true, `["configWarning"]`, 0},
+	} {
+		w := world(t)
+		g := guard.New(load(t, readOnlyPolicy), w, guard.NoRecord, slog.New(slog.DiscardHandler))
+		var asks atomic.Bool
+		g.SetUnsupervised(func(*policy.Policy) string {
+			if asks.Load() {
+				return why
+			}
+			return ""
+		})
+		c := bridgetest.Start(t, g)
+		c.EditorSends(`{"id":0,"method":"initialize","params":{"clientInfo":{"name":"x","version":"1"},"capabilities":{"optOutNotificationMethods":` + test.optOut + `}}}`)
+		<-c.CodexReceives()
+		c.CodexSends(`{"id":0,"result":{}}`)
+		<-c.EditorReceives()
+		asks.Store(true)
+		g.WarnUnsupervised(g.Policy()) // a client may drop what it gets before a thread is open
+		asks.Store(test.atStart)
+		got := slices.Concat(openReadOnly(c, w.StartFolder, `{}`, openedReadOnly), openReadOnly(c, w.StartFolder, `{}`, openedReadOnly))
+		asks.Store(test.later)
+		g.WarnUnsupervised(g.Policy())
+		g.WarnUnsupervised(g.Policy())
+		got = append(got, sentNotices(c)...)
+		if len(got) != test.want || test.want > 0 && !strings.Contains(got[0], "not where programs start: "+why) {
+			t.Errorf("%s: got %q, want %d", name, got, test.want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
@@ -20,6 +21,48 @@ const programMethod = "program/start"
 // SetProgramStarts sets the function that reports whether each program start of a tool call is decided by
 // [Guard.Program]. Lines then need to be read no further than they can be. Call it before the conversation starts.
 func (g *Guard) SetProgramStarts(holds func() bool) { g.programStarts = holds }
+
+// SetUnsupervised sets the function that returns why rules of a policy do not decide where programs start, although the
+// policy asks for it; "" for others. Call it before the conversation starts.
+func (g *Guard) SetUnsupervised(f func(*policy.Policy) (why string)) { g.unsupervised = f }
+
+// unsupervisedNotice returns the sentence for the user about policies whose rules do not decide where programs start,
+// although they ask for it; "" if there is none.
+func (g *Guard) unsupervisedNotice(policies ...*policy.Policy) string {
+	if g.unsupervised == nil {
+		return ""
+	}
+	for _, p := range policies {
+		if why := g.unsupervised(p); why != "" && p.Mode() == config.Enforce {
+			return "codex-bridge applies the rules for commands to the lines of commands alone, and not where programs start: " + why
+		}
+	}
+	return ""
+}
+
+// warnUnsupervised tells the user once that the rules of a thread that opens do not decide where programs start, although
+// its policies ask for it.
+func (g *Guard) warnUnsupervised(call *bridge.ClientMessage, policies []*policy.Policy) {
+	text := g.unsupervisedNotice(policies...)
+	if text == "" || call.Kind != rpc.Request {
+		return
+	}
+	call.OnResponse(func(a *bridge.ServerResponse) {
+		if a.Result().Exists() && g.notices.add("programs") {
+			g.warnAfter(a, map[string]any{"summary": text})
+		}
+	})
+}
+
+// WarnUnsupervised tells the user of a client with open threads once that the rules of a changed policy do not decide where
+// programs start, although the policy asks for it.
+func (g *Guard) WarnUnsupervised(p *policy.Policy) {
+	text := g.unsupervisedNotice(p)
+	if text == "" || !g.HasClient() || len(g.threads.shownThreads(g)) == 0 || g.peer.OptedOut(configWarning) || !g.notices.add("programs") {
+		return
+	}
+	g.peer.Notify(configWarning, map[string]any{"summary": text, "details": nil})
+}
 
 // SetTurnEnded sets a function that is called when turns of a thread have ended; without turns, all of them. Call it
 // before the conversation starts.

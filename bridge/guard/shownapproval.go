@@ -37,6 +37,18 @@ func (t *threads) forgetShown(id string, client *Guard) {
 	}
 }
 
+// shownThreads returns the threads whose notifications a client gets.
+func (t *threads) shownThreads(client *Guard) (ids []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, record := range t.records {
+		if _, is := record.shownApprovals[client]; is {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // shownTo returns the clients that see an approval policy of a thread.
 func (t *threads) shownTo(id string) (clients []*Guard) {
 	t.mu.Lock()

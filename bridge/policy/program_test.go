@@ -140,7 +140,7 @@ func TestProgramOfAnAcceptedCommand(t *testing.T) {
 	}
 }
 
-// A person who accepts a request of Codex has read the commands of its line: those that are known, and that nobody else
+// A person who accepts a request of Codex has read the commands of its line: those that are known, and that no other person
 // must approve.
 func TestCommandsOfAnAcceptedRequest(t *testing.T) {
 	const method = "item/commandExecution/requestApproval"

@@ -72,6 +72,7 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 	s.starts = newProgramStarts(cfg, s.guard, s.socket.isCommand, log)
 	s.command.Supervisor = s.starts.supervisor
 	s.guard.SetProgramStarts(s.starts.supervisor.Holds)
+	s.guard.SetUnsupervised(s.starts.lacking)
 	s.guard.SetTurnEnded(s.starts.programs.EndTurns)
 	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
 	s.guard.HoldRequirements(configFiles().Requirements)
@@ -124,7 +125,7 @@ type assembly struct {
 
 // setPolicy applies a changed policy to a Codex that has no other client.
 func (a *assembly) setPolicy(ctx context.Context, p *policy.Policy) {
-	a.starts.changed(p, a.log)
+	a.starts.changed(p, a.log, a.guard)
 	if !a.guard.SetPolicy(p) || !a.guard.HasClient() { // before initialize there are no turns
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
@@ -190,7 +191,11 @@ func (h *hub) setPolicy(p *policy.Policy) {
 	g := h.current
 	h.mu.Unlock()
 	if g != nil {
-		g.starts.changed(p, h.log)
+		var clients []*guard.Guard
+		for _, a := range g.assemblies() {
+			clients = append(clients, a.guard)
+		}
+		g.starts.changed(p, h.log, clients...)
 	}
 	if g != nil && g.guard.SetPolicy(p) {
 		go g.interruptTurns(h.ended)

@@ -24,13 +24,14 @@ import (
 type programStarts struct {
 	supervisor *supervise.Supervisor // nil: the configuration does not want one
 	programs   *programs.Programs
+	guard      *guard.Guard
 	failure    atomic.Pointer[error] // why this system has no supervisor
 }
 
 // newProgramStarts returns the program starts of a Codex that is started with a configuration. g decides those
 // whose call is not known.
 func newProgramStarts(cfg *config.Config, g *guard.Guard, isHook func(line string) bool, log *slog.Logger) *programStarts {
-	s := &programStarts{programs: programs.New(programs.Unknown{
+	s := &programStarts{guard: g, programs: programs.New(programs.Unknown{
 		Decide: func(start supervise.Start) programs.Decision {
 			return programDecision(g.Program(context.Background(), supervise.Call{}, policy.ToolCall{}, start))
 		},
@@ -84,7 +85,7 @@ func (s *programStarts) announce(call *hook.Call, use policy.ToolCall, h *hooks)
 
 // status is the part of bridge/status about program starts.
 func (s *programStarts) status() any {
-	state := map[string]any{"supervised": s.supervisor.Holds()}
+	state := map[string]any{"supervised": s.supervisor.Holds(), "wanted": s.guard.Policy().SupervisesPrograms()}
 	switch err := s.failure.Load(); {
 	case err != nil:
 		state["reason"] = (*err).Error()
@@ -97,10 +98,30 @@ func (s *programStarts) status() any {
 // notAtStart is why the programs of a Codex are not supervised whose policy came later.
 const notAtStart = "the policy did not ask for it when Codex started"
 
-// changed logs that a changed policy asks for what only the start of Codex can give.
-func (s *programStarts) changed(p *policy.Policy, log *slog.Logger) {
-	if s.supervisor == nil && p.SupervisesPrograms() && p.HasProgramRules() {
-		log.Warn("rules for commands are applied to the lines of commands alone until Codex starts again", "reason", notAtStart)
+// lacking returns why the rules of a policy do not decide where programs start, although the policy asks for it; "" if
+// they do, or if it does not. Only the start of Codex can change it. A system that can't is no reason under "auto".
+func (s *programStarts) lacking(p *policy.Policy) string {
+	err := s.failure.Load()
+	switch {
+	case !p.SupervisesPrograms() || !p.HasProgramRules():
+		return ""
+	case s.supervisor == nil:
+		return notAtStart + "; restart the editor's session with codex"
+	case err != nil && p.RequiresProgramStarts():
+		return (*err).Error()
+	}
+	return ""
+}
+
+// changed tells the clients that a changed policy asks for what only the start of Codex can give.
+func (s *programStarts) changed(p *policy.Policy, log *slog.Logger, clients ...*guard.Guard) {
+	why := s.lacking(p)
+	if why == "" {
+		return
+	}
+	log.Warn("rules for commands are applied to the lines of commands alone until Codex starts again", "reason", why)
+	for _, client := range clients {
+		client.WarnUnsupervised(p)
 	}
 }
 

@@ -3,7 +3,9 @@
 package e2e_test
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,5 +116,46 @@ func (w *world) awaitFile(name string) {
 			w.t.Fatalf("there is no %s", name)
 		case <-time.After(20 * time.Millisecond):
 		}
+	}
+}
+
+// A policy that asks for the supervision of programs after Codex has started has no such effect. The user reads that: when
+// it comes with a reload, and when a thread opens in a folder whose policy file asks for it.
+func TestLateSupervisionIsTold(t *testing.T) {
+	t.Parallel()
+	const told = "and not where programs start"
+	config := strings.Replace(programRules, "[policy]\n", "[policy]\nescalation = \"ask\"\n", 1)
+	settings := map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}
+	isTold := func(m editor.Message) bool { return strings.Contains(m.Param("summary"), told) }
+	for name, test := range map[string]func(w *world, r *decliningEditor){
+		"reload": func(w *world, r *decliningEditor) {
+			r.thread(settings)
+			w.write("config.toml", strings.Replace(config, "[policy]\n", "[policy]\nexec_rules = \"on\"\n", 1)+withLongGrace(config))
+			r.waitFor(0, "configWarning", isTold)
+			if status := string(r.must("bridge/status", map[string]any{})); !strings.Contains(status, `"supervised":false,"wanted":true}`) {
+				t.Errorf("bridge/status is %s", status)
+			}
+		},
+		"folder": func(w *world, r *decliningEditor) {
+			r.thread(settings)
+			w.repositoryIn("other")
+			w.write("other/.codex-bridge.toml", "[policy]\nexec_rules = \"on\"\n")
+			if slices.ContainsFunc(r.Messages(), isTold) {
+				t.Error("told too early")
+			}
+			other := maps.Clone(settings)
+			other["cwd"] = filepath.Join(w.root, "other")
+			r.must("thread/start", other)
+			r.waitFor(0, "configWarning", isTold)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := programWorld(t, config)
+			r := w.newUninitializedDecliningEditor(proxyArgv...)
+			r.initializeWithBridge()
+			test(w, r)
+			r.closeAndWait()
+		})
 	}
 }
