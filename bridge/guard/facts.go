@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/rpc"
 )
 
@@ -35,6 +36,11 @@ func callFacts(policies []*policy.Policy, use policy.ToolCall, state policy.Stat
 // requestFacts returns the facts of a decision about a request of Codex by policies.
 func requestFacts(policies []*policy.Policy, method string, params rpc.Value, state policy.State) string {
 	return encodeFacts(policies, policies[0].RequestFacts(method, params, state))
+}
+
+// programFacts returns the facts of a decision about the start of a program by policies.
+func programFacts(policies []*policy.Policy, id string, start supervise.Start, state policy.State) string {
+	return encodeFacts(policies, policies[0].ProgramFacts(id, startedPrograms(start), start.Unreadable, state))
 }
 
 // unknownFacts returns the facts of a decision that can't be recomputed.

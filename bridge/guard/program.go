@@ -107,10 +107,15 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 	exceptions = g.calls.otherExceptions(turnOf{of.Thread, of.Turn}, of.ID, exceptions)
 	d, p = refuseQuestion(policies, p, d, use)
 	asks := d.Verdict == policy.Pass && p.Mode() == config.Enforce && (d.Ask || approvers != nil)
+	facts := func() string { return programFacts(policies, of.ID, start, state) }
 	if cause := context.Cause(ctx); asks && cause != nil {
 		d, asks = policy.RefuseUnaskedProgram(cause.Error()), false
+		facts = func() string { return unknownFacts(of.ID, "no person could be asked about the program") }
 	}
-	r = Ruling{Facts: unknownFacts(of.ID, "it is the start of a program"), Exceptions: exceptions, Consent: consent}
+	r = Ruling{Exceptions: exceptions, Consent: consent}
+	if asks || len(exceptions) > 0 {
+		r.Facts = facts()
+	}
 	if asks {
 		r.Ask, r.Why, r.Leaves, r.Unasked, r.Shell = d.Ask, d.AskReason, d.LeavesSandbox, d.Unasked, programShell
 		r.AnswerTerms, r.Approvers = terms, approvers
@@ -118,7 +123,7 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 	if r.Basis = r.basis(); d.Verdict == policy.Pass {
 		return r, nil
 	}
-	return g.refuseProgram(ctx, p.Mode(), of, start, d)
+	return g.refuseProgram(ctx, p.Mode(), of, start, d, facts)
 }
 
 // RecordMorePrograms logs that starts of a call were refused, or would be under audit, that have no entry of their own.
@@ -135,17 +140,18 @@ func (g *Guard) RecordMorePrograms(ctx context.Context, of supervise.Call, n int
 
 // RefuseProgram refuses a program as Program does, for another reason than a rule's decision.
 func (g *Guard) RefuseProgram(ctx context.Context, of supervise.Call, start supervise.Start, reason, hint string) (r Ruling, report func()) {
-	return g.refuseProgram(ctx, g.policies(of.Thread)[0].Mode(), of, start, policy.RefuseProgram(reason, hint))
+	facts := func() string { return unknownFacts(of.ID, "no rule alone has refused the program") }
+	return g.refuseProgram(ctx, g.policies(of.Thread)[0].Mode(), of, start, policy.RefuseProgram(reason, hint), facts)
 }
 
-func (g *Guard) refuseProgram(ctx context.Context, mode config.Mode, of supervise.Call, start supervise.Start, d policy.Decision) (r Ruling, report func()) {
+func (g *Guard) refuseProgram(ctx context.Context, mode config.Mode, of supervise.Call, start supervise.Start, d policy.Decision, facts func() string) (r Ruling, report func()) {
 	if mode == config.Enforce {
 		r.Refusal = d.Refusal().Sentence()
 	}
 	return r, func() {
 		g.logDecision(mode, programMethod, d)
 		line, _ := json.Marshal(start.Programs[:min(1, len(start.Programs))]) // texts: it can't fail
-		about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, line: line, facts: unknownFacts(of.ID, "it is the start of a program")}
+		about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, line: line, facts: facts()}
 		_ = g.record(ctx, mode, about, d) // the program is refused even if this fails
 		if mode != config.Enforce {
 			return

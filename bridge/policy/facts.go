@@ -23,7 +23,7 @@ const (
 	maxFactPaths = 64
 )
 
-// Facts are the inputs of a decision, except the policy, about a tool call or a request of Codex.
+// Facts are the inputs of a decision, except the policy, about a tool call, the start of a program or a request of Codex.
 // Policy.Recompute decides again with them. They have no contents of patches and no arguments of
 // tools other than the shell.
 type Facts struct {
@@ -37,6 +37,11 @@ type Facts struct {
 
 	Tool   *ToolFacts      `json:"tool,omitempty"`
 	Params json.RawMessage `json:"params,omitempty"` // of a request, reduced to what decisions read
+
+	// Starts are the arguments of DecideProgram, Unreadable too, and Folders is State.PathFolders.
+	Starts     []StartFacts `json:"starts,omitempty"`
+	Unreadable string       `json:"unreadable,omitempty"`
+	Folders    []string     `json:"folders,omitempty"`
 
 	Escalation rules.Escalation `json:"escalation,omitempty"`
 	Requested  bool             `json:"requested,omitempty"`
@@ -307,6 +312,9 @@ func (f *Facts) Summary() string {
 			return *t.Command
 		}
 		return t.Name
+	}
+	if text := f.startSummary(); text != "" {
+		return text
 	}
 	if len(f.Files) > 0 {
 		return strings.Join(f.Files, ", ")

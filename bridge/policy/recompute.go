@@ -74,7 +74,10 @@ type Replay struct {
 	call   *ToolCall // nil: a request
 	params rpc.Value
 	state  State
-	paths  *replayedPaths
+	// programs are those of the start of a program; nil: it is about something else.
+	programs   []rules.Program
+	unreadable string
+	paths      *replayedPaths
 
 	settings string // Facts.Settings
 }
@@ -84,10 +87,10 @@ func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
 	if f.Unknown != "" {
 		return nil, f.Unknown
 	}
-	r = &Replay{method: method, settings: f.Settings, paths: &replayedPaths{answers: f.Paths}}
+	r = &Replay{method: method, programs: f.startedPrograms(), unreadable: f.Unreadable, settings: f.Settings, paths: &replayedPaths{answers: f.Paths}}
 	r.state = State{
 		Escalation: f.Escalation, EscalationRequested: f.Requested, ThreadRevoked: f.Revoked, CodexInternal: f.Internal, CallKnown: f.CallKnown, ProgramStarts: f.ProgramStarts,
-		Files: f.Files, Home: f.Home, CodexHome: f.CodexHome, Sensitive: f.Sensitive, Programs: f.Programs, Links: f.Links, Paths: r.paths, lines: new(rules.LineCache),
+		Files: f.Files, Home: f.Home, CodexHome: f.CodexHome, Sensitive: f.Sensitive, Programs: f.Programs, PathFolders: f.Folders, Links: f.Links, Paths: r.paths, lines: new(rules.LineCache),
 	}
 	for _, path := range f.Temps {
 		r.state.Temps = append(r.state.Temps, TempFolder{Path: path})
@@ -100,6 +103,9 @@ func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
 		}
 	}
 	input := f.Params
+	if len(f.Starts) > 0 || f.Unreadable != "" {
+		input = []byte("{}")
+	}
 	if t := f.Tool; t != nil {
 		r.call = &ToolCall{ID: f.ID, Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
 		member, text := "server", t.Server
@@ -150,8 +156,12 @@ func (r *Replay) deniedByRule(out Recomputed) bool {
 }
 
 func (p *Policy) recompute(r *Replay) Recomputed {
+	isStart := len(r.programs) > 0 || r.unreadable != ""
 	if p.mode != config.Enforce {
-		return p.unenforced(r.call == nil && IsApproval(r.method, r.params) && r.method != "item/tool/call")
+		return p.unenforced(!isStart && r.call == nil && IsApproval(r.method, r.params) && r.method != "item/tool/call")
+	}
+	if isStart {
+		return p.recomputeProgram(r)
 	}
 	if r.call != nil {
 		if r.method == "hook/permissionRequest" {
@@ -335,6 +345,8 @@ func (p *Policy) StaysInGrammar(r *Replay) (command string, why string) {
 		return "", "the rights of its thread are not known"
 	case t.Sandbox != workspaceWrite.String() && t.Sandbox != readOnly.String():
 		return "", "its thread has no sandbox"
+	case len(r.programs) > 0 || r.unreadable != "":
+		return "", "it is the start of a program, which the rule that refuses it names"
 	case r.call == nil:
 		return "", "Codex asks about it, so a rule about the call does not decide alone"
 	case r.call.Name != "Bash":

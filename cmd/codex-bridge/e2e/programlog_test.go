@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,5 +154,25 @@ func TestTooManyProgramsWait(t *testing.T) {
 	}
 	if log := w.bridgeCommand("decisions", "list", "--limit", "0"); strings.Count(log, why) == 0 || strings.Count(log, why) > 4 {
 		t.Errorf("the log has\n%s", log)
+	}
+}
+
+// A simulation computes refused programs and questions about programs again.
+func TestProgramsAreSimulated(t *testing.T) {
+	t.Parallel()
+	asks := "[[policy.rule]]\ncommand = \"mkdir **\"\ndecision = \"ask\"\n"
+	w := programWorld(t, programRules+asks)
+	w.write("workspace/both.sh", "./deploy.sh; mkdir made; mkdir made again")
+	r := w.newDecliningEditor(proxyArgv...)
+	r.answer = func(editor.Message) any { return decision("accept") }
+	r.runLine(r.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"}), "sh both.sh", nil)
+	r.closeAndWait()
+	candidate := w.write("candidate.toml", strings.Replace(programRules, "touch", "mkdir", 1)+withLongGrace(programRules))
+	var report simulated
+	if text := w.bridgeCommand("policy", "simulate", "--candidate", candidate, "--json"); json.Unmarshal([]byte(text), &report) != nil {
+		t.Fatal(text)
+	}
+	if report.Recomputed != 4 || len(report.RecordedOtherwise) > 0 || report.Looser != 1 || report.Tighter != 2 {
+		t.Errorf("%+v", report)
 	}
 }

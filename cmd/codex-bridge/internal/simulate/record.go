@@ -222,6 +222,9 @@ func (s *repeats) isRepeat(d *replayable) bool {
 		return false
 	}
 	text := "request " + string(d.facts.Params)
+	if len(d.facts.Starts) > 0 {
+		text = fmt.Sprintf("program %q", d.facts.Starts)
+	}
 	if t := d.facts.Tool; t != nil {
 		text = "call " + t.Name
 		if t.Command != nil {
