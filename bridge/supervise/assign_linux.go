@@ -12,18 +12,18 @@ import (
 
 // assign returns the tree of a program that is about to start, with the calls that it may belong to, and
 // whether its start must be decided.
-// starter is the process that was was found for: pid itself, or its nearest known ancestor; isChild is false if it may
-// be another's child.
+// at is where the process pid was found; isChild is false if it may be another's child.
 //
 // The first process is Codex or becomes it, or starts it: npm's codex is a script. Then the process that
 // starts the bridge's hooks is Codex.
-func (s *Supervisor) assign(was *tree, pid, starter int, isChild bool, c candidate) (to *tree, of []Call, judged bool) {
+func (s *Supervisor) assign(at place, pid int, isChild bool, c candidate) (to *tree, of []Call, judged bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	was := at.tree
 	if was != nil && was.kind != command && !isChild {
 		was = nil
 	}
-	to, judged = s.assignLocked(was, pid, starter, c)
+	to, judged = s.assignLocked(was, pid, at.pid, c)
 	return to, to.calls, judged
 }
 
@@ -99,18 +99,14 @@ func hasLine(of []Call, line string) bool {
 	return slices.ContainsFunc(of, func(one Call) bool { return one.Line == line })
 }
 
-// isOwn reports whether a tree is of what Codex has started for itself.
-func (s *Supervisor) isOwn(t *tree) bool {
+// kindOf returns the kind of a tree; false if t is nil. A tree of kind command or own keeps it.
+func (s *Supervisor) kindOf(t *tree) (k kind, ok bool) {
+	if t == nil {
+		return 0, false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return t != nil && t.kind == own
-}
-
-// wantsEnv reports whether the environment of a program may name its call.
-func (s *Supervisor) wantsEnv(was *tree) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return was != nil && (was.kind == codex || was.kind == sandbox)
+	return t.kind, true
 }
 
 // runsHook reports whether words are the bridge's own hook, which only Codex starts.

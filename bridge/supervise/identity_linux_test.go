@@ -28,7 +28,7 @@ func TestMemberOf(t *testing.T) {
 		if !hasInfo() {
 			continue
 		}
-		described, ok := memberByDescriptor(id)
+		described, ok := memberOf(id)
 		if want := (member{os.Getpid(), os.Getppid(), described.began}); !ok || !reflect.DeepEqual(described, want) || described.began == 0 {
 			t.Errorf("thread %d: %v, %v by its descriptor, want %v", id, described, ok, want)
 		}

@@ -67,6 +67,7 @@ func init() {
 			fail(syscall.Exec(a[0], a, os.Environ()))
 		},
 		"errnos":    errnos,
+		"starts":    starts,
 		"each":      each,
 		"supervise": superviseHelper,
 		"fd": func(a []string) {

@@ -14,18 +14,10 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"codex-bridge.example/bridge/supervise/enter"
-)
-
-const (
-	// maxWaiting is how many decisions may wait, for instance for a person. Further programs do not start.
-	maxWaiting = 256
-	// aliveInterval is how often a decision that takes time checks that the process still waits.
-	aliveInterval = 200 * time.Millisecond
 )
 
 // Supervisor decides the program starts of one Codex. Its methods may be called concurrently.
@@ -34,7 +26,6 @@ type Supervisor struct {
 	listener  listener
 	processes processes
 	receivers receivers
-	deciding  chan struct{}
 	full      atomic.Int64 // calls of Options.Full since the last of Drained
 
 	mu    sync.Mutex
@@ -47,7 +38,7 @@ type Supervisor struct {
 
 // New returns a Supervisor. On a system without this feature, Start starts Codex without it.
 func New(o Options) *Supervisor {
-	return &Supervisor{options: o, codex: &tree{kind: codex}, deciding: make(chan struct{}, maxWaiting)}
+	return &Supervisor{options: o, codex: &tree{kind: codex}}
 }
 
 // Holds reports whether the programs of Codex are supervised: it has started one of the bridge's hooks
@@ -238,18 +229,20 @@ func readReport(conn *net.UnixConn) (step byte, failure unix.Errno, fd int, err 
 	return 0, 0, fds[0], nil
 }
 
-// handle decides about a process that waits.
-func (s *Supervisor) handle(n *notification) {
-	m, ok := memberOf(int(n.pid))
+// handle decides about a process that waits, in a turn of the receivers.
+func (s *Supervisor) handle(n *notification, turn uint64) {
+	m, ok := s.processes.members.of(int(n.pid))
 	if n.pid == 0 || !ok {
 		s.listener.answer(n, unix.EPERM) // it can't be read
 		return
 	}
-	tree, starter, isChild := s.processes.find(m)
-	if s.isOwn(tree) && isChild && s.startsOwn(n, m, tree) {
+	at := s.processes.find(m)
+	kind, known := s.kindOf(at.tree)
+	isChild := kind == command || at.isChild(m) // the programs of a command are decided in each case
+	if known && kind == own && isChild && s.startsOwn(n, m, at.tree) {
 		return
 	}
-	one := read(n, s.wantsEnv(tree))
+	one := read(n, known && (kind == codex || kind == sandbox))
 	if !s.listener.waits(n) {
 		return
 	}
@@ -258,13 +251,13 @@ func (s *Supervisor) handle(n *notification) {
 		s.listener.answer(n, failure)
 		return
 	}
-	to, calls, judged := s.assign(tree, m.pid, starter, isChild, one)
+	to, calls, judged := s.assign(at, m.pid, isChild, one)
 	var consents []string
 	start := Start{PID: m.pid, Programs: one.programs, Calls: calls, Follow: viewOf(n.pid).follow, Unreadable: one.unreadable}
 	if judged {
 		start.Within, start.Consent = s.processes.consentsOf(m), func(name string) { consents = append(consents, name) }
 	}
-	if judged && !s.decide(n, start) {
+	if judged && !s.decide(n, turn, start) {
 		failure = unix.EPERM
 	} else {
 		s.processes.set(m, to)
@@ -330,49 +323,27 @@ func read(n *notification, wantEnv bool) candidate {
 }
 
 // decide asks the owner of the Supervisor.
-func (s *Supervisor) decide(n *notification, start Start) bool {
-	select {
-	case s.deciding <- struct{}{}:
-	default:
+func (s *Supervisor) decide(n *notification, turn uint64, start Start) bool {
+	d := &decision{listener: s.listener, notification: n}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	defer d.cancel()
+	if !s.receivers.deciding.add(d) {
 		first := s.full.Add(1) == 1
 		return s.options.Full != nil && s.options.Full(start, first)
 	}
-	defer s.decided()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	watched := make(chan struct{})
-	watch := time.AfterFunc(aliveInterval, func() {
-		defer close(watched)
-		s.cancelWhenGone(ctx, cancel, n)
-	})
-	allowed := s.options.Decide(ctx, start)
-	if cancel(); !watch.Stop() {
-		<-watched // before the descriptor may be closed
+	defer func() { s.decided(s.receivers.deciding.end(d)) }()
+	if s.receivers.turn.Load() != turn { // it was lost before, so that replace may not have seen the decision
+		d.watch()
 	}
-	return allowed
+	return s.options.Decide(d.ctx, start)
 }
 
-// decided ends a decision.
-func (s *Supervisor) decided() {
-	<-s.deciding
-	if s.full.Load() == 0 || len(s.deciding) > maxWaiting/2 {
+// decided tells the owner that a decision has ended, if others did not get a place before. left are those that run.
+func (s *Supervisor) decided(left int) {
+	if s.full.Load() == 0 || left > maxWaiting/2 {
 		return
 	}
 	if n := s.full.Swap(0); n > 0 && s.options.Drained != nil {
 		s.options.Drained(int(n))
 	}
-}
-
-// cancelWhenGone ends a decision when its process waits no more.
-func (s *Supervisor) cancelWhenGone(ctx context.Context, cancel func(), n *notification) {
-	tick := time.NewTicker(aliveInterval)
-	defer tick.Stop()
-	for s.listener.waits(n) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-	cancel()
 }

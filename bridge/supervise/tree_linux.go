@@ -32,6 +32,7 @@ const (
 
 // processes has the trees of the processes that have started a program. Safe for concurrent use.
 type processes struct {
+	members  members
 	mu       sync.Mutex
 	known    map[int]processEntry
 	limit    int           // entries at which those of dead processes are removed
@@ -114,7 +115,7 @@ func (p *processes) consentsOf(m member) (names []string) {
 	p.mu.Lock()
 	some := p.consented
 	p.mu.Unlock()
-	for at, ok := m, some; ok && at.pid > 1; at, ok = memberOf(at.parent) {
+	for at, ok := m, some; ok && at.pid > 1; at, ok = p.members.of(at.parent) {
 		if one, known := p.get(at.pid); known && one.began == at.began {
 			names = append(names, one.consents...)
 		}
@@ -161,11 +162,6 @@ func (p *processes) begin(session int, t *tree) {
 	p.begun = append(p.begun, session)
 }
 
-// hasRun reports whether the process of the entry runs a program, or has run it.
-func (e processEntry) hasRun(pid int, file fileID) bool {
-	return file == fileOf(pid) || file != fileID{} && slices.Contains(e.was, file)
-}
-
 // orphan returns the tree of a process by its session; nil if that is not known.
 func (p *processes) orphan(session int) *tree {
 	p.mu.Lock()
@@ -173,29 +169,43 @@ func (p *processes) orphan(session int) *tree {
 	return p.sessions[session]
 }
 
-// find returns the tree that a process belongs to, and the process of which that is known: itself, or its
-// nearest known ancestor; 0 for an orphan that is known by its session. It returns nil if neither is known.
-//
-// isChild is false if the known process is an ancestor in name alone: a process can make a child of its own parent
-// (CLONE_PARENT), and orphans get another parent. A child that was not reported before runs a program that its
-// ancestor runs or was.
-func (p *processes) find(m member) (t *tree, starter int, isChild bool) {
+// place is where a process is among the known ones: itself, or its nearest known ancestor. pid is 0 for an orphan that is
+// known by its session. The zero place is that of a process of which none is known.
+type place struct {
+	tree *tree
+	pid  int
+	was  []fileID // the programs that the process pid was before others
+}
+
+// find returns the place of a process.
+func (p *processes) find(m member) place {
 	at := m
 	for range maxAncestors {
 		if one, ok := p.get(at.pid); ok && one.began == at.began {
-			return one.tree, at.pid, at.pid == m.pid || one.hasRun(at.pid, fileOf(m.pid))
+			return place{one.tree, at.pid, one.was}
 		}
 		if at.parent <= 1 {
 			break
 		}
 		var ok bool
-		if at, ok = memberOf(at.parent); !ok {
+		if at, ok = p.members.of(at.parent); !ok {
 			break
 		}
 	}
 	session, err := unix.Getsid(m.pid)
 	if err != nil {
-		return nil, 0, true
+		return place{}
 	}
-	return p.orphan(session), 0, true
+	return place{tree: p.orphan(session)}
+}
+
+// isChild reports whether a process is that of its place or a child of it, and not in name alone: a process can make a
+// child of its own parent (CLONE_PARENT), and orphans get another parent. A child that was not reported before runs a
+// program that its ancestor runs or was.
+func (at place) isChild(m member) bool {
+	if at.pid == 0 || at.pid == m.pid {
+		return true
+	}
+	file := fileOf(m.pid)
+	return file == fileOf(at.pid) || file != fileID{} && slices.Contains(at.was, file)
 }
