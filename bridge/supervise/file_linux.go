@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,11 +22,13 @@ func viewOf(pid uint32) view { return view("/proc/" + strconv.FormatUint(uint64(
 // errUnknownFile is the failure of a program whose file the bridge can't determine.
 var errUnknownFile = errors.New("its file can't be determined")
 
-// opened is a file of a process that waits.
+// opened is a file of a process that waits, which must be closed.
 type opened struct {
-	*os.File
+	fd   int
 	name string // without links; "" if it has none
 }
+
+func (f opened) close() { closeFile(f.fd) }
 
 // open opens a file as the process would. It returns the absolute name that the process uses for it.
 func (v view) open(file target, dir string) (opened, string, error) {
@@ -50,7 +53,7 @@ func (v view) open(file target, dir string) (opened, string, error) {
 	link := string(v) + "/cwd"
 	if file.folder != atFolder {
 		link = string(v) + "/fd/" + strconv.Itoa(int(file.folder))
-		if dir, err = os.Readlink(link); err != nil {
+		if dir, err = readLinkAt(unix.AT_FDCWD, link); err != nil {
 			return opened{}, name, unix.EBADF
 		}
 	}
@@ -73,7 +76,7 @@ func (v view) follow(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
+	defer f.close()
 	if f.name == "" {
 		return "", errUnknownFile
 	}
@@ -109,7 +112,7 @@ func (v view) openAbsolute(root int, name string) (opened, error) {
 
 func (v view) openDescriptor(number string) (opened, string, error) {
 	link := string(v) + "/fd/" + number
-	name, err := nameBehind(link)
+	name, err := nameBehind(unix.AT_FDCWD, link)
 	if err != nil {
 		return opened{}, "", unix.EBADF
 	}
@@ -174,7 +177,7 @@ func (v view) walk(root, folder int, name string) (opened, error) {
 		}
 		at = fd
 	}
-	return named(at, name), nil
+	return named(at), nil
 }
 
 func copyOf(folder int) (int, error) {
@@ -206,7 +209,7 @@ func openName(folder int, name string, resolve uint64) (opened, error) {
 	if err != nil {
 		return opened{}, knownError(err)
 	}
-	return named(fd, name), nil
+	return named(fd), nil
 }
 
 // knownError returns an error of the kernel that the process gets too, and else one that says that the file is not
@@ -219,19 +222,38 @@ func knownError(err error) error {
 }
 
 // named returns the file of a descriptor.
-func named(fd int, name string) opened {
-	f := opened{File: os.NewFile(uintptr(fd), name)}
-	if real, err := nameBehind(f.link()); err == nil && path.IsAbs(real) {
+func named(fd int) opened {
+	f := opened{fd: fd}
+	if real, err := nameBehind(descriptors(), strconv.Itoa(fd)); err == nil && path.IsAbs(real) {
 		f.name = real
 	}
 	return f
 }
 
 // nameBehind returns the name of the file behind a link of /proc. One that was removed has its last name.
-func nameBehind(link string) (string, error) {
-	name, err := os.Readlink(link)
+func nameBehind(folder int, link string) (string, error) {
+	name, err := readLinkAt(folder, link)
 	return strings.TrimSuffix(name, " (deleted)"), err
 }
 
-// link returns a path to the file for this process.
-func (f opened) link() string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }
+// descriptors returns the folder of the files that this process has open; -1 if there is none.
+var descriptors = sync.OnceValue(func() int {
+	fd, err := unix.Open("/proc/self/fd", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	return fd
+})
+
+// readLinkAt returns the target of a link.
+func readLinkAt(folder int, name string) (string, error) {
+	var target [maxPath]byte // no link is longer
+	n, err := unix.Readlinkat(folder, name, target[:])
+	if err == nil && n == len(target) {
+		err = unix.ENAMETOOLONG
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(target[:n]), nil
+}

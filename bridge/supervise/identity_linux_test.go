@@ -5,7 +5,9 @@ package supervise
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"reflect"
+	"syscall"
 	"testing"
 )
 
@@ -35,5 +37,45 @@ func TestMemberOf(t *testing.T) {
 	}
 	if m, ok := memberOf(1 << 30); ok {
 		t.Errorf("a process that does not exist is %v", m)
+	}
+}
+
+// A process that is known by a kept descriptor is asked for again: it has another parent, or has ended.
+func TestMembersAreAskedAgain(t *testing.T) {
+	t.Parallel()
+	var all members
+	defer all.close()
+	child := exec.Command("/bin/sh", "-c", "sleep 1000 & echo $!; read x")
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var grandchild int
+	if _, err := fmt.Fscan(out, &grandchild); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(grandchild, syscall.SIGKILL) }()
+	first, ok := all.of(grandchild)
+	again, okAgain := all.of(grandchild)
+	if !ok || !okAgain || first != again || first.parent != child.Process.Pid {
+		t.Errorf("%v %v, again %v %v, want the parent %d", first, ok, again, okAgain, child.Process.Pid)
+	}
+	if m, ok := all.of(child.Process.Pid); !ok || m.parent != os.Getpid() {
+		t.Errorf("%v %v", m, ok)
+	}
+	_ = in.Close()
+	_ = child.Wait() // its input ended
+	if m, ok := all.of(grandchild); !ok || m.began != first.began || m.parent == first.parent {
+		t.Errorf("its parent has ended: %v %v, before %v", m, ok, first)
+	}
+	if m, ok := all.of(child.Process.Pid); ok {
+		t.Errorf("a process that has ended is %v", m)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,25 +18,46 @@ const (
 	maxWords = 6 << 20 // bytes of all words and their pointers
 )
 
+// pageSize is the smallest of a page: it can be read as a whole or not at all.
+const pageSize = 4096
+
+// page is a page of a process.
+type page struct {
+	number uint64 // its address is a multiple of pageSize
+	isRead bool
+	text   [pageSize]byte
+}
+
 // memory reads the memory of a process.
 type memory interface {
-	// read reads as many bytes as there are from an address on, up to the length of p. It returns an error
-	// if there are none.
-	read(address uint64, p []byte) (int, error)
+	// read reads pages up to the first that can't be read. It returns how many, and an error if there are none. There are
+	// at most maxTogether.
+	read(pages ...*page) (int, error)
 }
+
+// maxTogether is how many pages are read by one call.
+const maxTogether = 2
 
 // process is the memory of a process.
 type process int
 
-func (pid process) read(address uint64, p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
+func (pid process) read(pages ...*page) (int, error) {
+	var here [maxTogether]unix.Iovec
+	var there [maxTogether]unix.RemoteIovec
+	for i, one := range pages {
+		here[i] = iovec(one.text[:])
+		there[i] = unix.RemoteIovec{Base: uintptr(one.number * pageSize), Len: pageSize}
 	}
-	n, err := unix.ProcessVMReadv(int(pid), []unix.Iovec{iovec(p)}, []unix.RemoteIovec{{Base: uintptr(address), Len: len(p)}}, 0)
-	if err == nil && n == 0 {
+	n, err := unix.ProcessVMReadv(int(pid), here[:len(pages)], there[:len(pages)], 0)
+	if err == nil && n < pageSize {
 		err = unix.EFAULT
 	}
-	return n, err
+	return n / pageSize, err
+}
+
+// readAt reads as many bytes as there are from an address on, up to the length of p.
+func (pid process) readAt(address uint64, p []byte) (int, error) {
+	return unix.ProcessVMReadv(int(pid), []unix.Iovec{iovec(p)}, []unix.RemoteIovec{{Base: uintptr(address), Len: len(p)}}, 0)
 }
 
 func iovec(p []byte) unix.Iovec {
@@ -44,31 +66,73 @@ func iovec(p []byte) unix.Iovec {
 	return v
 }
 
-// pageSize is the smallest of a page: it can be read as a whole or not at all.
-const pageSize = 4096
-
-// pages reads memory by pages. It keeps the last one, since the words of a program follow each other.
+// pages reads memory by pages. It keeps the latest ones: the path, the list of the words and the words are often in the
+// same few.
 type pages struct {
 	memory memory
-	kept   bool
-	number uint64 // of the page that is kept
-	page   [pageSize]byte
+	kept   [4]page
+	next   int // of kept, is replaced next
+}
+
+// unused are pages for other processes.
+var unused = sync.Pool{New: func() any { return new(pages) }}
+
+// pagesOf returns the pages of a process. They must be released.
+func pagesOf(pid uint32) *pages {
+	p := unused.Get().(*pages) //nolint:errcheck // there are no others
+	p.memory = process(pid)
+	return p
+}
+
+func (p *pages) release() {
+	for i := range p.kept {
+		p.kept[i].isRead = false
+	}
+	unused.Put(p)
+}
+
+// find returns the page of a number; nil if it is not kept.
+func (p *pages) find(number uint64) *page {
+	for i := range p.kept {
+		if one := &p.kept[i]; one.isRead && one.number == number {
+			return one
+		}
+	}
+	return nil
+}
+
+// replace returns the oldest page, for another number.
+func (p *pages) replace(number uint64) *page {
+	one := &p.kept[p.next]
+	p.next = (p.next + 1) % len(p.kept)
+	one.isRead, one.number = false, number
+	return one
+}
+
+// expect reads the pages of two addresses by one call. If that fails, from reads them again.
+func (p *pages) expect(a, b uint64) {
+	if a /= pageSize; p.find(a) != nil {
+		return
+	}
+	if b /= pageSize; a == b || p.find(b) != nil {
+		return
+	}
+	first, second := p.replace(a), p.replace(b)
+	n, err := p.memory.read(first, second)
+	first.isRead, second.isRead = err == nil && n > 0, err == nil && n > 1
 }
 
 // from returns the bytes from an address to the end of its page.
 func (p *pages) from(address uint64) ([]byte, error) {
-	if number := address / pageSize; !p.kept || p.number != number {
-		p.kept = false
-		n, err := p.memory.read(number*pageSize, p.page[:])
-		if err == nil && n < pageSize {
-			err = unix.EFAULT
-		}
-		if err != nil {
+	one := p.find(address / pageSize)
+	if one == nil {
+		one = p.replace(address / pageSize)
+		if _, err := p.memory.read(one); err != nil {
 			return nil, err
 		}
-		p.kept, p.number = true, number
+		one.isRead = true
 	}
-	return p.page[address%pageSize:], nil
+	return one.text[address%pageSize:], nil
 }
 
 // pointer returns the pointer of some bytes at an address.
@@ -97,6 +161,9 @@ func (p *pages) text(address uint64, limit int, tooLong unix.Errno) (string, err
 		}
 		part = part[:min(len(part), limit-len(text))]
 		if end := bytes.IndexByte(part, 0); end >= 0 {
+			if text == nil {
+				return string(part[:end]), nil
+			}
 			return string(append(text, part[:end]...)), nil
 		}
 		text = append(text, part...)
@@ -105,20 +172,18 @@ func (p *pages) text(address uint64, limit int, tooLong unix.Errno) (string, err
 	return "", tooLong
 }
 
-// readWords returns the texts that a list of pointers leads to. The list ends with a null pointer; a
-// null list is empty.
-func readWords(m memory, address uint64, pointer int) ([]string, error) {
+// words returns the texts that a list of pointers leads to. The list ends with a null pointer; a null list is empty.
+func (p *pages) words(address uint64, pointer int) ([]string, error) {
 	if address == 0 {
 		return nil, nil
 	}
 	var words []string
-	list, texts := pages{memory: m}, pages{memory: m}
 	for size := 0; ; address += uint64(pointer) {
-		target, err := list.pointer(address, pointer)
+		target, err := p.pointer(address, pointer)
 		if err != nil || target == 0 {
 			return words, err
 		}
-		word, err := texts.text(target, maxWord, unix.E2BIG)
+		word, err := p.text(target, maxWord, unix.E2BIG)
 		if err != nil {
 			return nil, err
 		}
@@ -139,32 +204,51 @@ type target struct {
 // atFolder is AT_FDCWD.
 const atFolder = -100
 
-// readCall returns the file, the words and, if they are wanted, the environment of a call. The error is an errno as
-// the kernel answers if there is no such memory or too much of it.
-func readCall(m memory, n *notification, wantEnv bool) (file target, words, env []string, err error) {
+// execCall is what a notification reports.
+type execCall struct {
+	folder          int32 // descriptor of execveat; atFolder otherwise
+	mayBeEmpty      bool  // then the descriptor is the file
+	path, args, env uint64
+	pointer         int // bytes of one
+}
+
+// callOf returns the call of a notification.
+func callOf(n *notification) (execCall, error) {
 	abi, isAt, ok := abiOf(n)
 	if !ok {
-		return target{}, nil, nil, fmt.Errorf("call %d of architecture %#x starts no program", n.call, n.arch)
+		return execCall{}, fmt.Errorf("call %d of architecture %#x starts no program", n.call, n.arch)
 	}
-	file = target{folder: atFolder}
-	args := n.args[:]
+	c, args := execCall{folder: atFolder, pointer: abi.Pointer}, n.args[:]
 	if isAt {
 		const emptyPath = 0x1000 // AT_EMPTY_PATH
-		file.folder, file.empty = int32(uint32(args[0])), args[4]&emptyPath != 0
+		c.folder, c.mayBeEmpty = int32(uint32(args[0])), args[4]&emptyPath != 0
 		args = args[1:]
 	}
 	mask := uint64(1)<<(8*abi.Pointer-1)<<1 - 1
-	if file.path, err = (&pages{memory: m}).text(args[0]&mask, maxPath, unix.ENAMETOOLONG); err != nil {
-		return target{}, nil, nil, fmt.Errorf("its path: %w", err)
+	c.path, c.args, c.env = args[0]&mask, args[1]&mask, args[2]&mask
+	return c, nil
+}
+
+// file returns the file of a call. The error is an errno as the kernel answers if there is no such memory or too much of
+// it.
+func (p *pages) file(c execCall) (target, error) {
+	p.expect(c.path, c.args)
+	path, err := p.text(c.path, maxPath, unix.ENAMETOOLONG)
+	if err != nil {
+		return target{}, fmt.Errorf("its path: %w", err)
 	}
-	file.empty = file.empty && file.path == ""
-	if words, err = readWords(m, args[1]&mask, abi.Pointer); err != nil {
-		return file, nil, nil, fmt.Errorf("its words: %w", err)
+	return target{c.folder, path, c.mayBeEmpty && path == ""}, nil
+}
+
+// lists returns the words and, if they are wanted, the environment of a call. The errors are as for file.
+func (p *pages) lists(c execCall, wantEnv bool) (words, env []string, err error) {
+	if words, err = p.words(c.args, c.pointer); err != nil {
+		return nil, nil, fmt.Errorf("its words: %w", err)
 	}
 	if wantEnv {
-		if env, err = readWords(m, args[2]&mask, abi.Pointer); err != nil {
-			return file, words, nil, fmt.Errorf("its environment: %w", err)
+		if env, err = p.words(c.env, c.pointer); err != nil {
+			return words, nil, fmt.Errorf("its environment: %w", err)
 		}
 	}
-	return file, words, env, nil
+	return words, env, nil
 }

@@ -18,13 +18,14 @@ import (
 // fakeMemory is the memory of a process: its pages by their numbers.
 type fakeMemory map[uint64]*[pageSize]byte
 
-func (m fakeMemory) read(address uint64, p []byte) (n int, err error) {
-	for n < len(p) {
-		page := m[(address+uint64(n))/pageSize]
-		if page == nil {
+func (m fakeMemory) read(pages ...*page) (n int, err error) {
+	for _, one := range pages {
+		text := m[one.number]
+		if text == nil {
 			break
 		}
-		n += copy(p[n:], page[(address+uint64(n))%pageSize:])
+		one.text = *text
+		n++
 	}
 	if n == 0 {
 		return 0, unix.EFAULT
@@ -83,19 +84,19 @@ func TestReadWords(t *testing.T) {
 			{bytes.Repeat([]byte{1}, size), nil, unix.EFAULT},
 		} {
 			m.write(at, test.list)
-			words, err := readWords(m, at, size)
+			words, err := (&pages{memory: m}).words(at, size)
 			if !slices.Equal(words, test.want) || !errors.Is(err, test.err) {
 				t.Errorf("pointers of %d bytes, list %.20x: %.30q %v, want %.30q %v", size, test.list, words, err, test.want, test.err)
 			}
 		}
 		m.write(end-uint64(size), list(size)[:size-1]) // it ends with the mapping
 		for _, address := range []uint64{1, end, end + 1, 1<<64 - 1, 1<<64 - pageSize, 1 << 63} {
-			if words, err := readWords(m, address, size); !errors.Is(err, unix.EFAULT) {
+			if words, err := (&pages{memory: m}).words(address, size); !errors.Is(err, unix.EFAULT) {
 				t.Errorf("%#x: %q %v", address, words, err)
 			}
 		}
 	}
-	if words, err := readWords(fakeMemory{}, 0, 8); words != nil || err != nil {
+	if words, err := (&pages{memory: fakeMemory{}}).words(0, 8); words != nil || err != nil {
 		t.Errorf("a null list: %q %v", words, err)
 	}
 }
@@ -121,7 +122,16 @@ func FuzzReadCall(f *testing.F) {
 		if kind&2 != 0 {
 			n.call = abi.ExecAt
 		}
-		file, words, env, err := readCall(m, &n, kind&8 != 0)
+		called, err := callOf(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := &pages{memory: m}
+		file, err := read.file(called)
+		var words, env []string
+		if err == nil {
+			words, env, err = read.lists(called, kind&8 != 0)
+		}
 		if err != nil {
 			if !errors.Is(err, unix.EFAULT) && !errors.Is(err, unix.E2BIG) && !errors.Is(err, unix.ENAMETOOLONG) {
 				t.Errorf("another error than the kernel's: %v", err)
@@ -152,7 +162,7 @@ func FuzzReadCall(f *testing.F) {
 		}
 		if list := list(8, at...); len(words) > 0 && len(words) < 1000 {
 			again.write(1<<32, list)
-			if same, err := readWords(again, 1<<32, 8); err != nil || !slices.Equal(same, words) {
+			if same, err := (&pages{memory: again}).words(1<<32, 8); err != nil || !slices.Equal(same, words) {
 				t.Errorf("%q, written anew: %q %v", words, same, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -19,26 +20,30 @@ const maxScripts = 5
 // headSize is how much of a file the kernel reads to find out what it is (BINPRM_BUF_SIZE).
 const headSize = 256
 
-// programs returns the program of a call, and for a script those that the kernel runs with it. The
-// error is an errno that the call gets in place of an answer of the kernel: it is the same, since both
-// look for the file in the same way. Another error says why the file is not known.
-func (v view) programs(file target, words []string) ([]Program, error) {
-	dir, err := os.Readlink(string(v) + "/cwd")
+// main returns the program of a call, without its words, and its file. The error is an errno that the call gets in place
+// of an answer of the kernel: it is the same, since both look for the file in the same way. Another error says why the
+// file is not known.
+func (v view) main(file target) (Program, opened, error) {
+	dir, err := readLinkAt(unix.AT_FDCWD, string(v)+"/cwd")
 	if err != nil {
-		return nil, errors.Join(errUnknownFile, err)
+		return Program{}, opened{}, errors.Join(errUnknownFile, err)
 	}
-	opened, name, err := v.open(file, dir)
-	if err != nil {
-		return []Program{{Path: name, Args: words, Dir: dir}}, err
-	}
-	all := []Program{{Path: name, File: opened.name, Args: words, Dir: dir}}
+	f, name, err := v.open(file, dir)
+	return Program{Path: name, File: f.name, Dir: dir}, f, err
+}
+
+// withInterpreters returns a program and, if its file is a script, those that the kernel runs with it. The errors are as
+// for main. It closes the file.
+func (v view) withInterpreters(main Program, opened opened, file target) ([]Program, error) {
+	all := []Program{main}
 	script := file.path // as the kernel gives it to an interpreter
 	if file.empty || file.folder != atFolder && !path.IsAbs(script) {
-		script = name
+		script = main.Path
 	}
 	for {
-		head, loader, err := opened.head()
-		opened.Close()
+		var buffer [headSize]byte
+		head, loader, err := opened.head(buffer[:])
+		opened.close()
 		if err != nil {
 			return all, err
 		}
@@ -55,8 +60,8 @@ func (v view) programs(file target, words []string) ([]Program, error) {
 		if interpreter == "" {
 			return all, unix.EACCES // the kernel takes the working folder
 		}
-		next := Program{Path: interpreter, Args: args, Dir: dir}
-		if opened, next.Path, err = v.open(target{folder: atFolder, path: interpreter}, dir); err != nil {
+		next := Program{Path: interpreter, Args: args, Dir: main.Dir}
+		if opened, next.Path, err = v.open(target{folder: atFolder, path: interpreter}, main.Dir); err != nil {
 			return append(all, next), err
 		}
 		next.File = opened.name
@@ -124,7 +129,7 @@ func (v view) withLoader(all []Program, name string) ([]Program, error) {
 	if loader.Path = full; err != nil {
 		return append(all, loader), err
 	}
-	file.Close()
+	file.close()
 	if loader.File = file.name; isLoader(name) && isLoader(file.name) {
 		return all, nil
 	}
@@ -137,29 +142,28 @@ func isLoader(name string) bool {
 	return strings.HasPrefix(name, "ld") && (strings.Contains(name, ".so.") || strings.HasSuffix(name, ".so")) || name == "libc.so" || strings.HasPrefix(name, "libc.musl-")
 }
 
-// head returns the first bytes of the file, and the loader of a program that has one. A file that this user owns must
-// be readable. Those of root can't be written by the commands of Codex, and programs that only root may read are no
-// scripts and need no other program.
-func (f opened) head() (head []byte, loader string, err error) {
+// head returns the first bytes of the file, at most those of the buffer, and the loader of a program that has one. A
+// file that this user owns must be readable. Those of root can't be written by the commands of Codex, and programs that
+// only root may read are no scripts and need no other program.
+func (f opened) head(buffer []byte) (head []byte, loader string, err error) {
 	var info unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &info); err != nil {
+	if err := unix.Fstat(f.fd, &info); err != nil {
 		return nil, "", errors.Join(errUnknownFile, err)
 	}
 	if info.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, "", unix.EACCES // as the kernel answers
 	}
-	fd, err := unix.Open(f.link(), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
-	if errors.Is(err, unix.EACCES) && info.Uid == 0 && os.Geteuid() != 0 {
+	fd, err := unix.Openat(descriptors(), strconv.Itoa(f.fd), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err == unix.EACCES && info.Uid == 0 && os.Geteuid() != 0 {
 		return nil, "", nil
 	}
 	if err != nil {
 		return nil, "", errors.Join(errUnknownFile, err)
 	}
 	defer closeFile(fd)
-	head = make([]byte, headSize)
-	n, err := unix.Pread(fd, head, 0)
+	n, err := unix.Pread(fd, buffer, 0)
 	if err == nil {
-		head = head[:n]
+		head = buffer[:n]
 		loader, err = readLoader(fd, head)
 	}
 	if err != nil {

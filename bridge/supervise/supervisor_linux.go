@@ -146,7 +146,7 @@ func (s *Supervisor) checkReadable(conn *net.UnixConn) error {
 		return errEnded(err)
 	}
 	text := make([]byte, len(enter.Text))
-	_, err := process(s.first).read(binary.NativeEndian.Uint64(address[:]), text)
+	_, err := process(s.first).readAt(binary.NativeEndian.Uint64(address[:]), text)
 	if err == nil {
 		_, err = os.Readlink(string(viewOf(uint32(s.first))) + "/root")
 	}
@@ -239,10 +239,12 @@ func (s *Supervisor) handle(n *notification, turn uint64) {
 	at := s.processes.find(m)
 	kind, known := s.kindOf(at.tree)
 	isChild := kind == command || at.isChild(m) // the programs of a command are decided in each case
-	if known && kind == own && isChild && s.startsOwn(n, m, at.tree) {
+	memory := pagesOf(n.pid)
+	defer memory.release()
+	if known && kind == own && isChild && s.startsOwn(memory, n, m, at.tree) {
 		return
 	}
-	one := read(n, known && (kind == codex || kind == sandbox))
+	one := read(memory, n, known && (kind == codex || kind == sandbox))
 	if !s.listener.waits(n) {
 		return
 	}
@@ -270,8 +272,11 @@ func (s *Supervisor) handle(n *notification, turn uint64) {
 
 // startsOwn answers a program of what Codex has started for itself. Its file need not be known, since it is not
 // decided. It returns false for a hook of the bridge.
-func (s *Supervisor) startsOwn(n *notification, m member, t *tree) bool {
-	_, words, _, _ := readCall(process(n.pid), n, false) // one that can't be read is no hook
+func (s *Supervisor) startsOwn(memory *pages, n *notification, m member, t *tree) bool {
+	var words []string
+	if c, err := callOf(n); err == nil {
+		words, _, _ = memory.lists(c, false) // one that can't be read is no hook
+	}
 	if s.runsHook(words) {
 		return false
 	}
@@ -298,28 +303,59 @@ func (c candidate) words() []string {
 	return c.programs[0].Args
 }
 
-// read reads the program of a process that waits.
-func read(n *notification, wantEnv bool) candidate {
-	file, words, env, err := readCall(process(n.pid), n, wantEnv)
-	switch {
-	case errors.Is(err, unix.EFAULT), errors.Is(err, unix.E2BIG), errors.Is(err, unix.ENAMETOOLONG):
-		c := candidate{}
-		errors.As(err, &c.failure)
-		return c
-	case err != nil:
+// read reads the program of a process that waits. It looks for the file before it reads the words, as the kernel does:
+// most shells look for a program in one folder of PATH after the other.
+func read(memory *pages, n *notification, wantEnv bool) candidate {
+	called, err := callOf(n)
+	if err != nil {
 		return candidate{unreadable: err.Error()}
 	}
-	programs, err := viewOf(n.pid).programs(file, words)
-	c := candidate{programs: programs, env: env}
-	var failure unix.Errno
-	switch {
-	case err == nil:
-	case errors.As(err, &failure) && !errors.Is(err, errUnknownFile):
-		c.failure = failure
-	default:
-		c.unreadable = err.Error()
+	file, err := memory.file(called)
+	if err != nil {
+		return unread(err)
+	}
+	v := viewOf(n.pid)
+	program, f, fileErr := v.main(file)
+	if failure, ok := failureOf(fileErr); ok {
+		return candidate{failure: failure}
+	}
+	words, env, err := memory.lists(called, wantEnv)
+	if err != nil {
+		if fileErr == nil {
+			f.close()
+		}
+		return unread(err)
+	}
+	program.Args = words
+	c := candidate{programs: []Program{program}, env: env}
+	if fileErr == nil {
+		c.programs, fileErr = v.withInterpreters(program, f, file)
+	}
+	if fileErr != nil {
+		failure, ok := failureOf(fileErr)
+		if c.failure = failure; !ok {
+			c.unreadable = fileErr.Error()
+		}
 	}
 	return c
+}
+
+// unread returns the candidate of a call whose memory can't be read.
+func unread(err error) (c candidate) {
+	if !errors.Is(err, unix.EFAULT) && !errors.Is(err, unix.E2BIG) && !errors.Is(err, unix.ENAMETOOLONG) {
+		return candidate{unreadable: err.Error()}
+	}
+	errors.As(err, &c.failure)
+	return c
+}
+
+// failureOf returns the errno with which the kernel answers for a file; false if the file is known or can't be
+// determined.
+func failureOf(err error) (failure unix.Errno, ok bool) {
+	if errors.Is(err, errUnknownFile) || !errors.As(err, &failure) {
+		return 0, false
+	}
+	return failure, true
 }
 
 // decide asks the owner of the Supervisor.
