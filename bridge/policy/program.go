@@ -123,7 +123,7 @@ func (p *Policy) programDirs(prog rules.Program, st State) rules.Dirs {
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
 	}
-	if st.Paths != nil {
+	if st.Paths != nil && prog.Follow == nil {
 		dirs.Follow = st.follow
 	}
 	return dirs

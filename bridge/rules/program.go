@@ -62,8 +62,11 @@ func Strictest(all ...Match) (best Match) {
 
 // decideStart decides one command as which a program start counts.
 func (s *Set) decideStart(c *startedCommand, e Escalation, dirs Dirs) Match {
-	spelled := c.spellings(dirs)
+	var spelled []spelling
 	return s.decide(e, func(l *layer) iter.Seq[int] { return l.start.forNames(c.names, c.unknown == "") }, func(r *rule) certainty {
+		if spelled == nil && c.unknown == "" { // few programs have a rule
+			spelled = c.spellings(dirs)
+		}
 		switch {
 		case c.unknown == "" && c.isExactly(r, spelled, dirs):
 			return certainMatch

@@ -4,7 +4,6 @@ package supervise
 
 import (
 	"errors"
-	"os"
 	"path"
 	"slices"
 	"strconv"

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"codex-bridge.example/bridge/config"
@@ -80,7 +81,8 @@ func (s *programStarts) announce(call *hook.Call, use policy.ToolCall, h *hooks)
 	if s.supervisor == nil || !ok || use.Name != "Bash" {
 		return
 	}
-	s.supervisor.Announce(s.programs.Started(call, line, h))
+	client := &commandPrograms{hooks: h, use: sync.OnceValues(func() (policy.ToolCall, error) { return useOf(call) })}
+	s.supervisor.Announce(s.programs.Started(call, line, client))
 }
 
 // status is the part of bridge/status about program starts.
@@ -125,6 +127,12 @@ func (s *programStarts) changed(p *policy.Policy, log *slog.Logger, clients ...*
 	}
 }
 
+// commandPrograms decides the programs of one call.
+type commandPrograms struct {
+	*hooks
+	use func() (policy.ToolCall, error) // of the call
+}
+
 // callOf returns a call as the supervisor knows it.
 func callOf(call *hook.Call) supervise.Call {
 	return supervise.Call{Thread: call.Thread(), Turn: call.TurnID, ID: call.ToolUseID}
@@ -144,8 +152,8 @@ func (h *hooks) More(call *hook.Call, n int) {
 }
 
 // Again implements programs.Client.
-func (h *hooks) Again(ctx context.Context, call *hook.Call, start supervise.Start, earlier programs.Decision) (d programs.Decision, ok bool) {
-	use, err := useOf(call)
+func (h *commandPrograms) Again(ctx context.Context, call *hook.Call, start supervise.Start, earlier programs.Decision) (d programs.Decision, ok bool) {
+	use, err := h.use()
 	if err != nil {
 		return programs.Decision{Refusal: err.Error()}, true
 	}
@@ -158,8 +166,8 @@ func (h *hooks) Again(ctx context.Context, call *hook.Call, start supervise.Star
 }
 
 // Program implements programs.Client.
-func (h *hooks) Program(ctx context.Context, call *hook.Call, start supervise.Start) programs.Decision {
-	use, err := useOf(call)
+func (h *commandPrograms) Program(ctx context.Context, call *hook.Call, start supervise.Start) programs.Decision {
+	use, err := h.use()
 	if err != nil {
 		return programs.Decision{Refusal: err.Error()}
 	}
