@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -103,7 +105,11 @@ func answerAll(listener int) {
 	defer func() { _ = unix.Close(listener) }()
 	const setFlags, wakeHere, goOn = 0x40082104, 1, 1
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), setFlags, wakeHere) // as the bridge does
-	for {
+	for slice := time.Now(); ; {
+		if now := time.Now(); now.Sub(slice) > 5*time.Millisecond {
+			slice = now
+			runtime.Gosched() // as the bridge does
+		}
 		poll := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}}
 		if _, err := unix.Poll(poll, -1); err != nil && err != unix.EINTR {
 			return

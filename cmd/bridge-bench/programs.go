@@ -56,9 +56,12 @@ func inCommands(name string, measure func(b *bench, n int, alone, ours *commande
 
 // startsInCommands adds the rows of single starts and, once, of the memory after many.
 func (b *bench) startsInCommands(n int, alone, ours *commander) error {
-	var took, base []float64
+	var took, base, processor []float64
 	for i := range turnsOfStarts {
-		if err := alternate(n+i, func() error { return ours.starts(startsOfTurn, &took) }, func() error { return alone.starts(startsOfTurn, &base) }); err != nil {
+		start := func() error {
+			return another(&processor, func() (float64, error) { return perStart(ours, &took) })
+		}
+		if err := alternate(n+i, start, func() error { return alone.starts(startsOfTurn, &base) }); err != nil {
 			return err
 		}
 	}
@@ -73,12 +76,27 @@ func (b *bench) startsInCommands(n int, alone, ours *commander) error {
 	}
 	add("p50", "added, p50", table.AtMost(150), 0.5, took, base)
 	add("p99", "added, p99", table.Goal{}, 0.99, took, base)
+	b.table.Add(table.Row{Key: "programs/start/cpu", Title: title, What: "processor time of the bridge", Unit: "µs", Note: "with that for the turn of the command"}, table.Median(processor))
 	add("floor", "a supervisor that reads nothing: added, p50", table.Goal{}, 0.5, floor, direct)
 	add("floor/p99", "a supervisor that reads nothing: added, p99", table.Goal{}, 0.99, floor, direct)
 	if n > 0 {
 		return nil
 	}
 	return b.memoryOfStarts(ours)
+}
+
+// perStart starts programs in a command, adds their times, and returns the processor time of the bridge for each, in µs.
+func perStart(ours *commander, took *[]float64) (float64, error) {
+	pid := ours.editor.Process.Pid
+	before, err := cpuTime(pid)
+	if err != nil {
+		return 0, err
+	}
+	if err := ours.starts(startsOfTurn, took); err != nil {
+		return 0, err
+	}
+	after, err := cpuTime(pid)
+	return float64(after-before) / startsOfTurn / float64(time.Microsecond), err
 }
 
 // buildInCommands adds the row of a build. Its parts alternate between both sides.
