@@ -133,12 +133,15 @@ func isBubblewrap(c candidate) bool {
 // isOfCommand reports whether a program has the environment of a command.
 func isOfCommand(c candidate) bool { return slices.ContainsFunc(c.env, isCommandVariable) }
 
+// minCommand is the least number of words of a command, such as sh -c LINE.
+const minCommand = 3
+
 // shells are the names of programs that Codex gives a line.
 var shells = []string{"bash", "sh", "zsh", "dash", "ash", "ksh", "mksh", "fish", "pwsh", "csh", "tcsh", "nu", "elvish", "busybox"}
 
 // runsLine reports whether a program is a shell that gets a line.
 func runsLine(c candidate) bool {
-	return len(c.words()) > 2 && slices.ContainsFunc(c.programs, func(p Program) bool {
+	return len(c.words()) >= minCommand && slices.ContainsFunc(c.programs, func(p Program) bool {
 		return slices.ContainsFunc([]string{p.Path, p.File, p.Args[0]}, isShell)
 	})
 }
@@ -189,7 +192,7 @@ func (c *calls) find(of candidate) (found []Call) {
 			id = value
 		}
 	}
-	if len(words) < 3 || isSandbox(of) {
+	if len(words) < minCommand || isSandbox(of) {
 		return nil
 	}
 	line := words[len(words)-1]

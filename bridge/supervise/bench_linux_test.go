@@ -11,26 +11,32 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkStart starts programs one after the other: without a supervisor, below one as programs of Codex itself, and as
-// programs of a command. An operation is one start. Its time depends on the load of the machine; cpu-µs/op, the
-// processor time of the supervisor, depends on that little.
+// BenchmarkStart starts programs one after the other: without a supervisor, below one as programs of Codex itself, as
+// programs of a command, and as ones of a command that do not exist. An operation is one start. Its time depends on the
+// load of the machine; cpu-µs/op, the processor time of the supervisor, depends on that little.
 func BenchmarkStart(b *testing.B) {
-	for _, kind := range []string{"alone", "own", "command"} {
+	for _, kind := range []string{"alone", "own", "command", "missing"} {
 		b.Run(kind, func(b *testing.B) {
 			b.ReportAllocs()
 			self, err := os.Executable()
 			if err != nil {
 				b.Fatal(err)
 			}
-			line := fmt.Sprintf("%s %s starts %d", self, helperWord, b.N)
+			program := "/bin/true"
+			if kind == "missing" {
+				program = "/usr/local/bin/missing"
+			}
+			line := fmt.Sprintf("%s %s starts %d %s", self, helperWord, b.N, program)
 			s := New(Options{Required: true, Decide: func(context.Context, Start) bool { return true }})
-			if kind == "command" {
+			if kind == "command" || kind == "missing" {
 				s.Announce(call(line))
 			}
 			cmd := exec.Command("/bin/bash", "-c", `bash -c "$LINE"; exit`)
@@ -67,18 +73,27 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// starts starts a program some times, and writes the median time in µs.
+// starts starts a program some times, and writes the median time in µs. The program may be missing.
 func starts(a []string) {
 	runtime.UnlockOSThread()
 	n, err := strconv.Atoi(a[0])
 	fail(err)
+	path, err := unix.BytePtrFromString(a[1])
+	fail(err)
+	argv, err := syscall.SlicePtrFromStrings([]string{"true", "one", "two"})
+	fail(err)
+	_, missing := os.Stat(a[1])
 	took := make([]time.Duration, n)
 	for i := range took {
 		begin := time.Now()
-		p, err := os.StartProcess("/bin/true", []string{"true", "one", "two"}, &os.ProcAttr{Env: os.Environ()})
-		fail(err)
-		_, err = p.Wait()
-		fail(err)
+		if missing != nil {
+			_, _, _ = unix.Syscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])), 0)
+		} else {
+			p, err := os.StartProcess(a[1], []string{"true", "one", "two"}, &os.ProcAttr{Env: os.Environ()})
+			fail(err)
+			_, err = p.Wait()
+			fail(err)
+		}
 		took[i] = time.Since(begin)
 	}
 	slices.Sort(took)

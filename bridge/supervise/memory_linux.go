@@ -240,12 +240,13 @@ func (p *pages) file(c execCall) (target, error) {
 	return target{c.folder, path, c.mayBeEmpty && path == ""}, nil
 }
 
-// lists returns the words and, if they are wanted, the environment of a call. The errors are as for file.
+// lists returns the words and, if it is wanted and they may be a command, the environment of a call. The errors are as
+// for file.
 func (p *pages) lists(c execCall, wantEnv bool) (words, env []string, err error) {
 	if words, err = p.words(c.args, c.pointer); err != nil {
 		return nil, nil, fmt.Errorf("its words: %w", err)
 	}
-	if wantEnv {
+	if wantEnv && len(words) >= minCommand {
 		if env, err = p.words(c.env, c.pointer); err != nil {
 			return words, nil, fmt.Errorf("its environment: %w", err)
 		}

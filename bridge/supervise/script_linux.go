@@ -24,12 +24,32 @@ const headSize = 256
 // of an answer of the kernel: it is the same, since both look for the file in the same way. Another error says why the
 // file is not known.
 func (v view) main(file target) (Program, opened, error) {
-	dir, err := readLinkAt(unix.AT_FDCWD, string(v)+"/cwd")
+	if path.IsAbs(file.path) { // most of these are missing, wherever the process is
+		f, name, err := v.open(file, "")
+		if err != nil && !errors.Is(err, errUnknownFile) {
+			return Program{}, opened{}, err
+		}
+		dir, dirErr := v.folder()
+		if dirErr != nil && err == nil {
+			f.close()
+		}
+		return Program{Path: name, File: f.name, Dir: dir}, f, errors.Join(err, dirErr)
+	}
+	dir, err := v.folder()
 	if err != nil {
-		return Program{}, opened{}, errors.Join(errUnknownFile, err)
+		return Program{}, opened{}, err
 	}
 	f, name, err := v.open(file, dir)
 	return Program{Path: name, File: f.name, Dir: dir}, f, err
+}
+
+// folder returns the working folder of the process.
+func (v view) folder() (string, error) {
+	dir, err := readLinkAt(unix.AT_FDCWD, string(v)+"/cwd")
+	if err != nil {
+		err = errors.Join(errUnknownFile, err)
+	}
+	return dir, err
 }
 
 // withInterpreters returns a program and, if its file is a script, those that the kernel runs with it. The errors are as
