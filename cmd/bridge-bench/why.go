@@ -104,4 +104,5 @@ const sqliteReason = "Each grant is one write to the disk in the turn of its pro
 
 const hubReason = "A relay between WebSockets in Go without a policy adds 87 to 119 µs, socat without WebSockets 38 to 122 µs."
 
-const startedReason = "Floor: the row of a supervisor that reads nothing. The rest are about twenty system calls for the words and the file of the process, most of them in /proc."
+const startedReason = "Floor: the row of a supervisor that reads nothing. The rest are about twenty system calls for the words, the file and the folder of the process. " +
+	"The dearest are those that make entries in /proc for a new process."
