@@ -104,5 +104,5 @@ const sqliteReason = "Each grant is one write to the disk in the turn of its pro
 
 const hubReason = "A relay between WebSockets in Go without a policy adds 87 to 119 µs, socat without WebSockets 38 to 122 µs."
 
-const startedReason = "3 % of a process are 37 µs. In three of eight rounds a supervisor that reads nothing takes more. The rest are about fifteen system calls " +
+const startedReason = "3 % of a process are 37 µs. A supervisor that reads nothing has added between -23 and 61 µs in eight rounds. The rest are about fifteen system calls " +
 	"for the words, the file and the folder of the process. The dearest are those that make entries in /proc for a new process."
