@@ -18,23 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFolder(t *testing.T) {
-	t.Setenv("HOME", "/home/ada")
-	t.Setenv("XDG_STATE_HOME", "/var/ada")
-	for _, tt := range []struct{ value, want string }{
-		{"/srv/state/", "/srv/state"},
-		{"", "/var/ada/codex-bridge"},
-		{"state", ""},
-		{"./state", ""},
-	} {
-		t.Setenv(statefolder.Env, tt.value)
-		got, err := statefolder.Path()
-		if got != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("with %q: %q, %v; want %q", tt.value, got, err, tt.want)
-		}
-	}
-}
-
 // Open creates folders and files for their owner only, with any umask, and also the parent folders.
 func TestOpenCreatesPrivateFiles(t *testing.T) {
 	dir := t.TempDir()
