@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// This file has the grammar of docs/reference/rules.md, "Lines that a rule can allow". bash, dash,
+// This file has the grammar of docs/reference/lines.md, "Lines that a rule can allow". bash, dash,
 // zsh and Codex read each of its lines in the same way; tests check that with the real
 // shells. Keep the page and the code in step, and omit doubtful forms: a line outside
 // the grammar only needs an approval.
