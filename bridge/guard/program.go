@@ -131,7 +131,7 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 
 // RecordMorePrograms logs that starts of a call were refused, or would be under audit, that have no entry of their own.
 func (g *Guard) RecordMorePrograms(ctx context.Context, of supervise.Call, n int) {
-	mode := g.policies(of.Thread)[0].Mode()
+	mode := g.programMode(of)
 	if mode == config.Off {
 		return
 	}
@@ -143,8 +143,12 @@ func (g *Guard) RecordMorePrograms(ctx context.Context, of supervise.Call, n int
 
 // RefuseProgram refuses a program as Program does, for another reason than a rule's decision.
 func (g *Guard) RefuseProgram(ctx context.Context, of supervise.Call, start supervise.Start, reason, hint string) (r Ruling, report func()) {
+	mode := g.programMode(of)
+	if mode == config.Off {
+		return Ruling{}, nil
+	}
 	facts := func() string { return unknownFacts(of.ID, "no rule alone has refused the program") }
-	return g.refuseProgram(ctx, g.policies(of.Thread)[0].Mode(), of, start, policy.RefuseProgram(reason, hint), facts)
+	return g.refuseProgram(ctx, mode, of, start, policy.RefuseProgram(reason, hint), facts)
 }
 
 func (g *Guard) refuseProgram(ctx context.Context, mode config.Mode, of supervise.Call, start supervise.Start, d policy.Decision, facts func() string) (r Ruling, report func()) {
@@ -232,10 +236,19 @@ func (g *Guard) programPolicies(thread string, settings *policy.Thread) []*polic
 	return append(earlier, policies...)
 }
 
+// programMode returns the mode of the policies that decide the programs of a call.
+func (g *Guard) programMode(of supervise.Call) config.Mode {
+	var settings *policy.Thread
+	if of.Thread != "" {
+		settings = g.threadFor(of.Thread, of.Turn)
+	}
+	return g.programPolicies(of.Thread, settings)[0].Mode()
+}
+
 // RecordProgramExceptions logs the exceptions by which a program starts. It returns why it must not start: they can't
 // be logged.
 func (g *Guard) RecordProgramExceptions(ctx context.Context, of supervise.Call, r Ruling) (refusal string) {
-	mode := g.policies(of.Thread)[0].Mode()
+	mode := g.programMode(of)
 	about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, facts: r.Facts}
 	if err := g.recordExceptions(ctx, mode, about, r.Exceptions); err != nil {
 		return err.Message

@@ -23,7 +23,9 @@ func TestProgramOfUnloadedThread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mode, change := range map[string]func(*config.Policy){"enforce": nil, "audit": func(p *config.Policy) { p.Mode = config.Audit }} {
+	for mode, change := range map[string]func(*config.Policy){
+		"enforce": nil, "audit": func(p *config.Policy) { p.Mode = config.Audit }, "off": func(p *config.Policy) { p.Mode = config.Off },
+	} {
 		w := newAgentWorld(t, change)
 		w.g.threads.recordSent("", []*policy.Policy{denying})
 		for _, thread := range []string{"", "unloaded"} {
@@ -32,6 +34,9 @@ func TestProgramOfUnloadedThread(t *testing.T) {
 				r, _ := w.g.Program(t.Context(), supervise.Call{Thread: thread}, policy.ToolCall{}, start)
 				if r.Refusal != "" != refused {
 					t.Errorf("%s, thread %q, git %s: the refusal is %q", mode, thread, verb, r.Refusal)
+				}
+				if r, _ := w.g.RefuseProgram(t.Context(), supervise.Call{Thread: thread}, start, "too many wait", "run it again"); r.Refusal == "" {
+					t.Errorf("%s, thread %q: not refused for another reason", mode, thread)
 				}
 			}
 		}

@@ -281,7 +281,7 @@ var valgrindTools = setOf("memcheck", "cachegrind", "callgrind", "helgrind", "dr
 // isEmulator reports whether a program runs the program in its arguments in its own process, without a call of the
 // kernel that starts it.
 func isEmulator(key string) bool {
-	if key == "valgrind" || strings.HasPrefix(key, "valgrind.") || strings.HasPrefix(key, "box64") || strings.HasPrefix(key, "box86") {
+	if key == "valgrind" || strings.HasPrefix(key, "valgrind.") || strings.HasPrefix(key, "box64") || strings.HasPrefix(key, "box86") || key == "fexinterpreter" || key == "fexloader" || key == "fexbash" {
 		return true
 	}
 	if machine, ok := strings.CutPrefix(key, "qemu-"); ok {

@@ -90,7 +90,7 @@ func (t *tree) becomesShell(pid int, c candidate) bool {
 		return false
 	}
 	p := c.programs[0]
-	t.becomes = p.File == "" || !isShell(p.Path) || !isShell(words[0])
+	t.becomes = p.File == "" || !isShell(p.Path) || !isShell(p.File) || !isShell(words[0])
 	return !t.becomes
 }
 

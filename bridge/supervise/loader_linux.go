@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,6 +27,9 @@ func readLoader(fd int, head []byte) (string, error) {
 	// The kernel tells the two forms by the machine and the size of a segment, in its own byte order.
 	order := binary.NativeEndian
 	machine := elf.Machine(order.Uint16(head[18:]))
+	if !runsHere(machine) {
+		return "", nil
+	}
 	is64 := machine != elf.EM_386 && machine != elf.EM_486 && machine != elf.EM_ARM && len(head) >= header64 && order.Uint16(head[54:]) == segment64
 	offset, size, count := uint64(order.Uint32(head[28:])), segment32, int(order.Uint16(head[44:]))
 	if is64 {
@@ -60,6 +64,14 @@ func readLoader(fd int, head []byte) (string, error) {
 		return string(name), nil
 	}
 	return "", nil
+}
+
+// runsHere reports whether the kernel loads programs of a machine.
+func runsHere(machine elf.Machine) bool {
+	if runtime.GOARCH == "amd64" {
+		return machine == elf.EM_X86_64 || machine == elf.EM_386 || machine == elf.EM_486
+	}
+	return machine == elf.EM_AARCH64 || machine == elf.EM_ARM
 }
 
 // readAt reads at an offset that a file gives, which need not be one.

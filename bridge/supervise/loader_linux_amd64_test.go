@@ -60,11 +60,15 @@ func TestProgramInPlaceOfLoader(t *testing.T) {
 	}
 	write("link", elfFile(3, filepath.Join(dir, "ld-linux.so.2")))
 	write("missing", elfFile(3, filepath.Join(dir, "none")))
+	foreign := elfFile(3, filepath.Join(dir, "none"))
+	binary.LittleEndian.PutUint16(foreign[18:], 183) // of arm64: its loader is not looked for
+	write("foreign", foreign)
 	for line, want := range map[string][2]string{
 		"./x word":        {"7", "126"},
 		"./relative word": {"7", "126"},
 		"./link word":     {"7", "126"},
 		"./missing word":  {"127", "127"},
+		"./foreign word":  {"126", "126"},
 		"/bin/true":       {"0", "0"},
 	} {
 		for i, allow := range []bool{true, false} {

@@ -43,6 +43,7 @@ func (s *Supervisor) serve() {
 	r.working.Go(s.watch)
 	s.receiveAll()
 	r.working.Wait() // before the descriptor is closed
+	s.decided(0)
 	s.listener.close()
 	s.processes.members.close()
 	s.mu.Lock()

@@ -47,7 +47,7 @@ func newProgramStarts(cfg *config.Config, g *guard.Guard, isHook func(line strin
 	s.supervisor = supervise.New(supervise.Options{
 		Decide: s.programs.Decide, Full: s.programs.TooMany,
 		Drained: func(n int) {
-			log.Warn("programs were refused because too many others waited for a decision or an answer", "programs", n)
+			log.Warn("too many programs waited for a decision or an answer; further ones were refused, unless the policy only audits", "programs", n)
 		},
 		IsHook: isHook, Required: cfg.Policy.ExecRules == "on",
 		Unsupported: func(err error) {
@@ -159,7 +159,7 @@ func (h *commandPrograms) Again(ctx context.Context, call *hook.Call, start supe
 	}
 	// No person is asked here, so the end of the turn is no reason to refuse.
 	r, report := h.guard.Program(context.WithoutCancel(ctx), callOf(call), use, start)
-	if r.Refusal == "" && r.Basis != earlier.Basis {
+	if r.Refusal == "" && r.Basis != "" && r.Basis != earlier.Basis {
 		return programs.Decision{}, false
 	}
 	return programs.Decision{Lasts: r.Refusal == "", Refusal: r.Refusal, Report: report, Consent: r.Consent, Basis: r.Basis}, true

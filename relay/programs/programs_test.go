@@ -167,6 +167,25 @@ func TestAcceptanceIsForItsRules(t *testing.T) {
 	}
 }
 
+// A no of a person replaces an earlier yes about the same start, also when the rules of that yes count again.
+func TestRefusalReplacesAcceptance(t *testing.T) {
+	c := &client{basis: "a"}
+	c.decide = func(context.Context, supervise.Start) programs.Decision {
+		if c.basis == "b" {
+			return programs.Decision{Lasts: true, Refusal: "the user refused it"}
+		}
+		return programs.Decision{Lasts: true, Basis: c.basis}
+	}
+	p := programs.New(refuseAll)
+	one := start(p.Started(call, "line", c), "/bin/a", "1")
+	for i, basis := range []string{"a", "b", "b", "a"} {
+		c.basis = basis
+		if starts := p.Decide(t.Context(), one); starts != (i == 0) || c.asked > 2 {
+			t.Errorf("%d: it starts: %v, %d questions", i, starts, c.asked)
+		}
+	}
+}
+
 // When its turn ends, no person is asked about the programs of a call, and the programs of another turn are not
 // concerned.
 func TestNoQuestionAfterTheTurn(t *testing.T) {

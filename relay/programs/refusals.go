@@ -47,6 +47,7 @@ func (r *running) remember(d Decision, name [sha256.Size]byte, start supervise.S
 		r.answers[fileKey(start)] = d
 	default:
 		r.answers[name] = d
+		delete(r.answers, fileKey(start)) // an earlier yes
 	}
 	if d.Report == nil && d.Refusal == "" || r.reported[name] {
 		return false
