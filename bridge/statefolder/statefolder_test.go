@@ -48,7 +48,7 @@ func TestEnsureRefusesWhatOthersCanAccess(t *testing.T) {
 		}
 	}
 	must(os.Mkdir(in("shared"), 0o755))
-	must(os.Chmod(in("shared"), 0o755)) //nolint:gosec // a folder that others can read
+	must(os.Chmod(in("shared"), 0o755))
 	must(os.Symlink(in("a/new"), in("link")))
 	must(os.WriteFile(in("file"), nil, 0o600))
 	for name, hint := range map[string]string{"shared": "chmod 700", "link": "replace it with a folder", "file": "move it away"} {

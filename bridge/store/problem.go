@@ -17,6 +17,12 @@ import (
 
 func init() { problem.Translate(databaseProblem) }
 
+// problemOf has the words for errors that are single values.
+var problemOf = map[error]string{
+	sql.ErrConnDone: "the connection to the database was closed",
+	sql.ErrNoRows:   "the database does not have it",
+}
+
 // databaseProblem returns the words for an error of a database; empty for another error.
 func databaseProblem(err error) string {
 	switch e := err.(type) { //nolint:errorlint // package problem visits each error of the tree
@@ -27,11 +33,10 @@ func databaseProblem(err error) string {
 	case *sqlite.Error:
 		return sqliteProblem(e)
 	}
-	switch err { //nolint:errorlint // the same
-	case sql.ErrConnDone:
-		return "the connection to the database was closed"
-	case sql.ErrNoRows:
-		return "the database does not have it"
+	for known, words := range problemOf {
+		if err == known { //nolint:errorlint // package problem visits each error of the tree
+			return words
+		}
 	}
 	return ""
 }

@@ -79,7 +79,7 @@ var unused = sync.Pool{New: func() any { return new(pages) }}
 
 // pagesOf returns the pages of a process. They must be released.
 func pagesOf(pid uint32) *pages {
-	p := unused.Get().(*pages) //nolint:errcheck // there are no others
+	p := unused.Get().(*pages)
 	p.memory = process(pid)
 	return p
 }

@@ -174,7 +174,7 @@ func (f opened) head(buffer []byte) (head []byte, loader string, err error) {
 		return nil, "", unix.EACCES // as the kernel answers
 	}
 	fd, err := unix.Openat(descriptors(), strconv.Itoa(f.fd), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
-	if err == unix.EACCES && info.Uid == 0 && os.Geteuid() != 0 {
+	if errors.Is(err, unix.EACCES) && info.Uid == 0 && os.Geteuid() != 0 {
 		return nil, "", nil
 	}
 	if err != nil {

@@ -177,7 +177,7 @@ func (m members) progress(r Request, answers []decision.DeskAnswer) (p Progress,
 	return p, problems
 }
 
-// Progress says how far a request is, as seen with the groups of a configuration, which may be another than that
+// ProgressOf says how far a request is, as seen with the groups of a configuration, which may be another than that
 // of the bridge that asks. If the last answer does not count, problem says why.
 func ProgressOf(groups map[string]config.Group, r Request, answers []decision.DeskAnswer) (p Progress, problem error, err error) {
 	all := make(members)
