@@ -36,10 +36,11 @@ func (r *reader) handle(n *node, c readContext) {
 	}
 }
 
-// isLoader reports whether a program is the dynamic loader, which runs the program in its
-// arguments: ld-linux-x86-64.so.2, ld-musl-aarch64.so.1, ld.so.
+// isLoader reports whether a program is the dynamic loader, which runs the program in its arguments:
+// ld-linux-x86-64.so.2, ld-musl-aarch64.so.1, ld.so, and the library of musl, which is the same file.
 func isLoader(name string) bool {
-	return strings.HasPrefix(name, "ld") && (strings.Contains(name, ".so.") || strings.HasSuffix(name, ".so"))
+	return strings.HasPrefix(name, "ld") && (strings.Contains(name, ".so.") || strings.HasSuffix(name, ".so")) ||
+		name == "libc.so" || strings.HasPrefix(name, "libc.musl-")
 }
 
 // systemDirs are the folders in which systems keep wrappers.

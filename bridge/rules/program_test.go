@@ -83,6 +83,8 @@ func TestProgram(t *testing.T) {
 		{"deny git push **", "/lib64/ld-linux-x86-64.so.2 ./missing push", rules.None},
 		{"deny git push **", "/lib64/ld-linux-x86-64.so.2 /usr/bin/ls git push", rules.None},
 		{"deny git push **", "/lib/ld-musl-x86_64.so.1 --library-path=/x -- /usr/bin/git push", rules.Deny},
+		{"deny git push **", "/lib/libc.musl-x86_64.so.1 /usr/bin/git push", rules.Deny},
+		{"deny git push **", "/usr/lib/musl/lib/libc.so git push", rules.Deny},
 		{"deny git push **", "/code/proj/l=>/lib64/ld-linux-x86-64.so.2 git push", rules.Deny},
 		{"deny git push **", "/lib64/ld-linux-x86-64.so.2 /lib64/ld-linux-x86-64.so.2 git push", rules.Deny},
 		{"deny rm **", "/lib64/ld-linux-x86-64.so.2 /bin/busybox rm x", rules.Deny},
