@@ -105,44 +105,38 @@ func (s *startedCalls) set(at turnOf, id string, call rollout.Call) {
 	}
 }
 
-// ask records the commands of a started call about which a person is asked.
-func (s *startedCalls) ask(at turnOf, id string, about []rules.AskedCommand) {
+// change changes what is known of a started call. It does nothing for another call.
+func (s *startedCalls) change(at turnOf, id string, to func(*startedCall)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if one, started := s.turns[at][callKey(id)]; started {
-		one.asked = about
+		to(&one)
 		s.turns[at][callKey(id)] = one
 	}
+}
+
+// ask records the commands of a started call about which a person is asked.
+func (s *startedCalls) ask(at turnOf, id string, about []rules.AskedCommand) {
+	s.change(at, id, func(one *startedCall) { one.asked = about })
 }
 
 // offer records the commands that a person reads in a request of Codex about a started call.
 func (s *startedCalls) offer(at turnOf, id, request string, about []rules.AskedCommand) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one, started := s.turns[at][callKey(id)]; started {
-		one.offeredBy, one.offered = request, about
-		s.turns[at][callKey(id)] = one
-	}
+	s.change(at, id, func(one *startedCall) { one.offeredBy, one.offered = request, about })
 }
 
 // takeOffered records that a person has accepted the request of Codex: they were asked about its commands.
 func (s *startedCalls) takeOffered(at turnOf, id, request string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one, started := s.turns[at][callKey(id)]; started && one.offeredBy == request {
-		one.asked, one.offered = slices.Concat(one.asked, one.offered), nil
-		s.turns[at][callKey(id)] = one
-	}
+	s.change(at, id, func(one *startedCall) {
+		if one.offeredBy == request {
+			one.asked, one.offered = slices.Concat(one.asked, one.offered), nil
+		}
+	})
 }
 
 // except records the exceptions by which a started call runs. Their use is logged for the call.
 func (s *startedCalls) except(at turnOf, id string, used []rules.Exception) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one, started := s.turns[at][callKey(id)]; started {
-		one.exceptions = used
-		s.turns[at][callKey(id)] = one
-	}
+	s.change(at, id, func(one *startedCall) { one.exceptions = used })
 }
 
 // otherExceptions returns the exceptions that are not those of a call.
@@ -176,12 +170,7 @@ func (s *startedCalls) get(at turnOf, id string) (rollout.Call, bool) {
 
 // approve records what the approvers have approved of a started call.
 func (s *startedCalls) approve(at turnOf, id string, a policy.Approval) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one, started := s.turns[at][callKey(id)]; started {
-		one.approved, one.request = a, ""
-		s.turns[at][callKey(id)] = one
-	}
+	s.change(at, id, func(one *startedCall) { one.approved, one.request = a, "" })
 }
 
 // takeApproval returns the approval of a started call. It counts for one request of Codex, which
@@ -214,12 +203,7 @@ func (s *startedCalls) refuse(at turnOf, id string) bool {
 
 // judge records the input with which a started call may run.
 func (s *startedCalls) judge(at turnOf, id string, input [sha256.Size]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if one, started := s.turns[at][callKey(id)]; started {
-		one.isJudged, one.input = true, input
-		s.turns[at][callKey(id)] = one
-	}
+	s.change(at, id, func(one *startedCall) { one.isJudged, one.input = true, input })
 }
 
 // judged returns the input with which a call may run; false if the call has not been judged.

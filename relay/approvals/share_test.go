@@ -121,9 +121,8 @@ func (j *fakePolicy) RecordAnswer(_ context.Context, asked *rpc.Envelope, v poli
 	return j.logErr
 }
 
-// playShared plays a session in which the policy changes when Codex sends "leaves" or
-// "breaks". It returns what was logged, the last n answers to Codex, and the ids of the questions that the person
-// has accepted.
+// playShared plays a session in which the policy changes when Codex sends "leaves" or "breaks". It returns the log, the
+// last n answers to Codex, and the ids of the accepted questions.
 func playShared(t *testing.T, session string, n int) (record string, answers, accepted []string) {
 	t.Helper()
 	c, j := startShared(t, time.Hour)

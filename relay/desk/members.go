@@ -115,7 +115,7 @@ func (m members) check(r Request, a decision.DeskAnswer) (groups []string, by Ap
 	return groups, by, nil
 }
 
-// Progress says who has answered a request, and how many must still approve it.
+// Progress has the answers to a request, and the groups that must still approve it.
 type Progress struct {
 	Approved []GroupApproval `json:"approved"` // in the order of the request's groups
 	Declined []Approver      `json:"declined,omitempty"`

@@ -227,7 +227,7 @@ func Digest(start supervise.Start) (digest string, ok bool) {
 // maxText bounds Text, in bytes.
 const maxText = 64 << 10
 
-// Text returns the program with its words for a person who is asked, and cuts only very long ones.
+// Text returns the program with its words, for the question to a person. It cuts texts of more than maxText.
 func Text(start supervise.Start) string {
 	text := start.Words()
 	if more := len(text) - maxText; more > 0 {

@@ -80,7 +80,7 @@ func (r *running) logMore() {
 	}
 }
 
-// Close logs what is only counted so far. Call it when Codex has ended.
+// Close logs the refusals that have only been counted. Call it when Codex has ended.
 func (p *Programs) Close() {
 	p.mu.Lock()
 	order := p.order

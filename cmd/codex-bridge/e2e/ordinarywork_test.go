@@ -110,7 +110,7 @@ document
 END`, "DOCUMENT\n"},
 }
 
-// varying are texts that differ between two runs, and what stands for them.
+// varying are patterns of texts that differ between two runs, each with its replacement.
 var varying = []struct{ pattern, with string }{
 	{`\d+\.\d+s\b`, "Ns"}, {`(line \d+: +)\d+ `, "${1}PID "}, {`(?m)^CODEX_BRIDGE_\w+\n`, ""},
 }
