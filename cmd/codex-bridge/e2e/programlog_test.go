@@ -149,7 +149,7 @@ func TestTooManyProgramsWait(t *testing.T) {
 		t.Errorf("the model was not told why: %v", err)
 	}
 	c.closeAndWait()
-	if said := c.Stderr(); !strings.Contains(said, "programs were refused because too many others waited") {
+	if said := c.Stderr(); !strings.Contains(said, "too many programs waited for a decision or an answer") {
 		t.Errorf("stderr: %s", said)
 	}
 	if log := w.bridgeCommand("decisions", "list", "--limit", "0"); strings.Count(log, why) == 0 || strings.Count(log, why) > 4 {
