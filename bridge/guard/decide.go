@@ -249,52 +249,6 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	return j
 }
 
-// decideWithFacts decides a message, and asks Codex for the facts that the decision needs.
-func (g *Guard) decideWithFacts(ctx context.Context, p *policy.Policy, call *bridge.ClientMessage, m *rpc.Message, state *policy.State) policy.Decision {
-	d := p.Decide(m, *state)
-	// The possible facts are the folder, the configuration, the configuration of the project, the
-	// thread's stored settings, the profile of a loaded thread, and the models.
-	for range 6 {
-		switch {
-		case d.NeedsLoadedProfile:
-			id, _ := m.Params.Get("threadId").Text()
-			state.LoadedProfile = g.loadedProfile(ctx, id)
-			state.NotLoaded = state.LoadedProfile == nil
-		case d.NeedsStoredSandbox, d.NeedsStoredApproval:
-			if state.UnknownThread || !g.readStored(ctx, call, state) {
-				return d
-			}
-		case d.NeedsModels:
-			state.Models = g.readModels(ctx)
-			if state.Models == nil {
-				return d
-			}
-		case d.NeedsThreadFolder:
-			if !g.readFolder(ctx, call, state) {
-				return d
-			}
-		// Measured: Codex can use its own default for a field that a resume or fork omits, and some
-		// configuration of the machine wins over the thread's. So it is read even if the decision does
-		// not need it.
-		case d.NeedsDefaults, d.Sent != nil && state.Defaults == nil:
-			defaults := g.readDefaults(ctx, d.ConfigCwd)
-			if defaults == nil && d.NeedsDefaults {
-				return d
-			}
-			if defaults == nil {
-				return policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
-					Method: m.Method, Rule: "policy.mode", Reason: "the bridge could not read Codex's configuration", Hint: "find out why config/read fails",
-				})}
-			}
-			state.Defaults = defaults
-		default:
-			return d
-		}
-		d = p.Decide(m, *state)
-	}
-	return d
-}
-
 // stateFor returns the state for a message. It waits for the message's thread unless the policy
 // passes the message without checks, as with turn/interrupt.
 func (g *Guard) stateFor(ctx context.Context, p *policy.Policy, m *rpc.Message) policy.State {
@@ -310,47 +264,6 @@ func (g *Guard) stateFor(ctx context.Context, p *policy.Policy, m *rpc.Message) 
 	}
 	return state
 }
-
-// readDefaults returns Codex's configuration for a thread in folder, including the project's; nil
-// if it can't be read. Measured: without a cwd Codex applies no project's configuration, not even
-// that of its start folder.
-func (g *Guard) readDefaults(ctx context.Context, folder string) *policy.Defaults {
-	params := map[string]any{"includeLayers": true}
-	if folder != "" {
-		params["cwd"] = folder
-	}
-	result, err := g.peer.Call(ctx, "config/read", params)
-	if err == nil {
-		var d *policy.Defaults
-		if d, err = policy.ParseDefaults(result); err == nil {
-			d.Cwd = folder
-			list := ReadTrustList(g.world.CodexHome)
-			if list.Err != nil {
-				g.log.Error("the list of trusted projects is not valid", "error", list.Err)
-			}
-			d.Projects.LimitUser(list.File, list.Counts)
-			return d
-		}
-	}
-	g.log.Error("codex's configuration can't be read; requests that omit settings are refused", "error", err)
-	return nil
-}
-
-// readModels returns the models that Codex lists; nil if they can't be read.
-func (g *Guard) readModels(ctx context.Context) []string {
-	result, err := g.peer.Call(ctx, "model/list", map[string]any{"limit": maxModels})
-	if err == nil {
-		var names []string
-		if names, err = policy.ParseModels(result); err == nil {
-			return names
-		}
-	}
-	g.log.Error("codex's list of models can't be read; requests without an allowed model are refused", "error", err)
-	return nil
-}
-
-// maxModels bounds the models that the bridge reads. Codex 0.171 lists 11.
-const maxModels = 1000
 
 // textOf returns a text member of a message's params, or "" if it is missing.
 func textOf(call *bridge.ClientMessage, member string) string {

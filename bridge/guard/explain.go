@@ -87,7 +87,7 @@ func (g *Guard) Explain(m *rpc.Message, models []string) Explanation {
 // ExplainWithModels is Explain with the models that Codex lists, if the decision needs them.
 func (g *Guard) ExplainWithModels(ctx context.Context, m *rpc.Message) Explanation {
 	e := g.Explain(m, nil)
-	if !e.Decision.NeedsModels {
+	if e.Decision.Want != policy.WantModels {
 		return e
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.codexTimeout)

@@ -86,7 +86,7 @@ func (c *decider) decideDefaultApproval() {
 		return
 	}
 	if c.st.Defaults == nil {
-		c.needsDefaults = true
+		c.want(WantConfiguration)
 		return
 	}
 	text := c.defaultApproval()
@@ -161,7 +161,7 @@ func (c *decider) restoredApproval() (v rpc.Value, known bool) {
 	}
 	switch {
 	case text == nil && !c.st.UnknownThread:
-		c.needsStoredApproval = true
+		c.want(WantStoredApproval)
 		return rpc.Value{}, false
 	case text == nil && c.p.requiresUntrusted() && !c.p.gate:
 		text = jsonString("untrusted") // a refusal would hide Codex's own error
@@ -169,7 +169,7 @@ func (c *decider) restoredApproval() (v rpc.Value, known bool) {
 		return parseApproval(nil), true
 	case string(text) == "null":
 		if c.st.Defaults == nil {
-			c.needsDefaults = true
+			c.want(WantConfiguration)
 			return rpc.Value{}, false
 		}
 		text = c.defaultApproval()

@@ -243,19 +243,19 @@ func printed(d policy.Decision, line string) string {
 	for _, c := range d.Changes {
 		fmt.Fprintf(&b, "change> %s %s\n", c.Field, c.Rule)
 	}
-	if d.NeedsModels {
+	if d.Want == policy.WantModels {
 		b.WriteString("needs> models\n")
 	}
-	if d.NeedsDefaults {
+	if d.Want == policy.WantConfiguration {
 		b.WriteString(strings.TrimSpace("needs> defaults "+d.ConfigCwd) + "\n")
 	}
-	if d.NeedsThreadFolder {
+	if d.Want == policy.WantThreadFolder {
 		b.WriteString("needs> folder\n")
 	}
-	if d.NeedsStoredSandbox {
+	if d.Want == policy.WantStoredSandbox {
 		b.WriteString("needs> stored\n")
 	}
-	if d.NeedsLoadedProfile {
+	if d.Want == policy.WantLoadedProfile {
 		b.WriteString("needs> loaded\n")
 	}
 	if d.Untrusted != "" {

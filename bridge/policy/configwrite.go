@@ -174,7 +174,8 @@ func (c *decider) refusesTrustKey(names []string, v rpc.Value) (rule, reason str
 	case c.p.trust != trustCodex && !v.Is(string(untrusted)):
 		return ruleTrust, "only the user may trust a project, in Codex's config.toml; the policy has project_trust = " + strconv.Quote(c.p.trust)
 	case c.st.Defaults == nil:
-		c.needsDefaults, c.configCwd = true, c.st.StartFolder
+		c.want(WantConfiguration)
+		c.configCwd = c.st.StartFolder
 		return "", ""
 	}
 	project, err := c.trustedBeside(names[1])

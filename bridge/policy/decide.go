@@ -71,21 +71,13 @@ type decider struct {
 	params rpc.Value
 	st     State
 
-	patch         *rpc.Patch // nil until the first change
-	changes       []Change
-	err           *rpc.Error
-	needsDefaults bool // State.Defaults is missing
-	needsModels   bool // State.Models is missing
-
-	needsThreadFolder  bool // State.ThreadFolder is missing
-	needsStoredSandbox bool // State.StoredSandbox is missing
-
-	needsStoredApproval bool // State.StoredApproval is missing
-
-	needsLoadedProfile bool       // State.LoadedProfile is missing
-	configCwd          string     // Decision.ConfigCwd
-	trust              trustLevel // of the folder, in the user's own configuration
-	untrustedFolder    string     // the folder that the overlay distrusts
+	patch           *rpc.Patch // nil until the first change
+	changes         []Change
+	err             *rpc.Error
+	wants           []Want     // the facts that State lacks
+	configCwd       string     // Decision.ConfigCwd
+	trust           trustLevel // of the folder, in the user's own configuration
+	untrustedFolder string     // the folder that the overlay distrusts
 
 	workspace      string   // canonical; "" if unknown
 	profileFolders []string // the writable folders for which the opening thread has a profile
@@ -155,36 +147,13 @@ func (c *decider) result() Decision {
 	if c.err == nil && c.spec.confirmed {
 		c.refuseChangedSettings()
 	}
-	if c.err == nil && c.needsThreadFolder {
-		c.refuse(rpc.CodeRefused, "params.threadId", ruleTrust, "the bridge could not get the thread's folder from Codex", "send its cwd")
-		return Decision{Verdict: Deny, Err: c.err, NeedsThreadFolder: true}
-	}
-	if c.err == nil && c.needsLoadedProfile {
-		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the bridge does not know whether Codex has loaded the thread", "resume the thread again")
-		return Decision{Verdict: Deny, Err: c.err, NeedsLoadedProfile: true}
-	}
-	if c.err == nil && (c.needsStoredSandbox || c.needsStoredApproval) && c.st.StoredProblem != "" {
-		c.refuseUnknownSettings()
-		return Decision{Verdict: Deny, Err: c.err}
-	}
-	if c.err == nil && c.needsStoredSandbox {
-		c.refuse(rpc.CodeRefused, "params.threadId", ruleProtected, "the bridge could not get the thread's sandbox", "send sandbox")
-		return Decision{Verdict: Deny, Err: c.err, NeedsStoredSandbox: true}
-	}
-	if c.err == nil && c.needsStoredApproval {
-		c.refuse(rpc.CodeRefused, "params.threadId", ruleApproval, "the bridge could not get the thread's approval policy", "send approvalPolicy")
-		return Decision{Verdict: Deny, Err: c.err, NeedsStoredApproval: true}
-	}
-	if c.err == nil && c.needsDefaults {
-		hint := "send approvalPolicy, approvalsReviewer and permissions"
-		if c.p.trust != trustCodex {
-			hint = "find out why config/read fails" // whom the user trusts stands nowhere else
-		}
-		c.refuse(rpc.CodeRefused, "params", ruleMode, "the bridge could not read Codex's configuration, which gives the omitted fields", hint)
-		return Decision{Verdict: Deny, Err: c.err, NeedsDefaults: true, ConfigCwd: c.configCwd, Workspace: c.workspace}
-	}
+	want := c.refuseUnknown()
 	if c.err != nil {
-		return Decision{Verdict: Deny, Err: c.err, NeedsModels: c.needsModels}
+		d := Decision{Verdict: Deny, Err: c.err, Want: want}
+		if want == WantConfiguration {
+			d.ConfigCwd, d.Workspace = c.configCwd, c.workspace
+		}
+		return d
 	}
 	d := Decision{Verdict: Pass, Message: c.m.Bytes(), Gated: c.gated}
 	if c.patch != nil && c.patch.Changed() {

@@ -89,24 +89,11 @@ type Decision struct {
 	// Writable are canonical folders, without the workspace, that a message to an open thread makes
 	// writable for its commands, now or in a later turn.
 	Writable []string
-	// NeedsDefaults reports that the verdict is Deny only because State.Defaults is nil or was read
-	// for another folder than ConfigCwd. Call config/read for ConfigCwd and decide again; if that
-	// fails, the denial stays.
-	NeedsDefaults bool
-	// NeedsModels reports that the verdict is Deny only because State.Models is nil. Call model/list and
-	// decide again; if that fails, the denial stays.
-	NeedsModels bool
+	// Want is the fact without which the verdict is Deny. Ask Codex for it and decide again; if it stays
+	// unknown, the denial stays. See Missing.
+	Want Want
 	// ConfigCwd is the cwd for config/read, or "".
 	ConfigCwd string
-	// NeedsThreadFolder reports that the verdict is Deny only because State.ThreadFolder is "".
-	// Call thread/read and decide again; if that fails, the denial stays. NeedsStoredSandbox
-	// reports the same for State.StoredSandbox.
-	NeedsStoredSandbox bool
-	// NeedsStoredApproval reports the same for State.StoredApproval.
-	NeedsStoredApproval bool
-	// NeedsLoadedProfile reports the same for State.LoadedProfile and State.NotLoaded.
-	NeedsLoadedProfile bool
-	NeedsThreadFolder  bool
 	// Untrusted is the folder whose project configuration Codex must not load; "" if Codex loads
 	// it, or if the user's own configuration already distrusts it.
 	Untrusted string
@@ -134,7 +121,7 @@ type errorJSON struct {
 // MarshalJSON is deterministic: changes are in the order of the rules, and the message keeps its
 // bytes except white space.
 func (d Decision) MarshalJSON() ([]byte, error) {
-	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.NeedsDefaults, d.NeedsThreadFolder, d.Untrusted}
+	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.Want == WantConfiguration, d.Want == WantThreadFolder, d.Untrusted}
 	if d.Err != nil {
 		out.Error = &errorJSON{d.Err.Code, d.Err.Message, json.RawMessage(d.Err.Data)}
 	}

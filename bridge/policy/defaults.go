@@ -213,7 +213,7 @@ func (c *decider) requireDefaults() {
 	// The bridge's profile replaces a builtin one, and a second policy reads it as a workspace-write.
 	leaks := p.letsWrite() && (!c.builtinProfile || c.sent.Profile.Defined)
 	if d == nil {
-		c.needsDefaults = c.needsDefaults || c.spec.startsThread && (leaks || p.efforts != nil)
+		c.wantIf(c.spec.startsThread && (leaks || p.efforts != nil), WantConfiguration)
 		return
 	}
 	if !c.spec.startsThread && c.sent.Sandbox == "" {

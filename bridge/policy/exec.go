@@ -98,7 +98,8 @@ func (c *decider) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
 	name, _ := profile.Text()
 	if !namesUserProfile(name) {
 		if c.st.Defaults == nil {
-			c.needsDefaults, c.configCwd = true, c.st.StartFolder
+			c.want(WantConfiguration)
+			c.configCwd = c.st.StartFolder
 			return true
 		}
 		name = c.st.Defaults.userProfileName()

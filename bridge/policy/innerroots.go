@@ -148,7 +148,7 @@ func (c *decider) outerRoots(folders []string) []string {
 	case !c.restoresRoots():
 		return folders
 	case cold && len(c.st.InnerRoots) > 0 && c.st.Stored == nil && c.st.StoredProblem == "":
-		c.needsStoredSandbox = true
+		c.want(WantStoredSandbox)
 		return folders
 	case cold && c.st.Stored != nil && c.st.Stored.Roots != nil && c.st.RootsProblem == "":
 		return c.restoredRoots(folders[0])

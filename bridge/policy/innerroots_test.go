@@ -140,11 +140,11 @@ func TestUnknownRootsOfResumedThread(t *testing.T) {
 	st := state()
 	st.Thread, st.ThreadFolder, st.NotLoaded, st.InnerRoots, st.Stored = nil, "/code/proj", true, []string{"/code/proj/docs"}, nil
 	st.Defaults = parseDefaults(t, []byte(`{"config":{},"layers":[]}`))
-	if d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","sandbox":"workspace-write"}}`), st); !d.NeedsStoredSandbox {
+	if d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","sandbox":"workspace-write"}}`), st); d.Want != policy.WantStoredSandbox {
 		t.Errorf("the bridge does not read what Codex has recorded: %v", d.Err)
 	}
 	st.NotLoaded = false
-	if d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","cwd":"/srv/out","sandbox":"workspace-write"}}`), st); !d.NeedsLoadedProfile {
+	if d := compile(t, outside).Decide(message(t, `{"id":1,"method":"thread/resume","params":{"threadId":"T","cwd":"/srv/out","sandbox":"workspace-write"}}`), st); d.Want != policy.WantLoadedProfile {
 		t.Errorf("the bridge does not ask whether Codex has loaded the thread: %v", d.Err)
 	}
 }

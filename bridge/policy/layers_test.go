@@ -109,7 +109,7 @@ func TestSandboxOfOverlayBesideLayers(t *testing.T) {
 				t.Errorf("%s with %s over %s of %s: Codex gets %s, want %s", method, c.overlay, c.config, c.layer, got.Message, c.want)
 			}
 			st.Defaults = nil
-			if again := compile(t, contract()).Decide(m, st); method == "thread/start" && !again.NeedsDefaults {
+			if again := compile(t, contract()).Decide(m, st); method == "thread/start" && again.Want != policy.WantConfiguration {
 				t.Errorf("%s: decided without Codex's configuration: %s", method, again.Message)
 			}
 		}

@@ -113,7 +113,7 @@ func (w *played) decide(method string, params map[string]any, st policy.State) (
 		w.t.Fatal(err)
 	}
 	st.Defaults = w.codex.defaults(w.t)
-	if d = w.p.Decide(m, st); d.NeedsDefaults {
+	if d = w.p.Decide(m, st); d.Want == policy.WantConfiguration {
 		st.Defaults.Cwd = d.ConfigCwd
 		d = w.p.Decide(m, st)
 	}

@@ -52,7 +52,7 @@ func (c *decider) decideOmittedModel() {
 	case c.p.models == nil:
 		return
 	case d == nil:
-		c.needsDefaults = c.needsDefaults || c.spec.startsThread
+		c.wantIf(c.spec.startsThread, WantConfiguration)
 		return
 	case d.Model != "" && !c.p.AllowsModel(d.Model):
 		reason = "if omitted, Codex would use its default " + d.Model + ", which is not in " + c.p.modelList()
@@ -88,7 +88,9 @@ func (c *decider) chooseModel(field, reason string) (to []byte, ok bool) {
 	if name := c.p.DefaultModel(c.st.Models); name != "" {
 		return jsonString(name), true
 	}
-	if c.needsModels = c.st.Models == nil; !c.needsModels {
+	if c.st.Models == nil {
+		c.want(WantModels)
+	} else {
 		reason += ", and no model that Codex lists is"
 	}
 	c.refuse(rpc.CodeRefused, field, ruleModels, reason, nameModel)

@@ -110,7 +110,7 @@ func (c *decider) readOverlayRank(overlay rpc.Value) {
 	}
 	d := c.st.Defaults
 	if d == nil {
-		c.needsDefaults = true
+		c.want(WantConfiguration)
 		return
 	}
 	c.overlayBeaten = d.BeatsProfile || d.BeatsMode && !profile
@@ -183,7 +183,7 @@ func (c *decider) hasServer(name string) bool {
 	case !c.spec.opensThread:
 		return true
 	}
-	c.needsDefaults = true
+	c.want(WantConfiguration)
 	return false
 }
 

@@ -149,7 +149,7 @@ func TestLimitsOfServersOfOverlay(t *testing.T) {
 			st := withoutThread(state())
 			st.Defaults = nil
 			m := message(t, `{"id":1,"method":"thread/start","params":{"cwd":"/code/proj","approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":"read-only","config":`+overlay+`}}`)
-			if d := compile(t, cfg).Decide(m, st); c.keys == "" && !d.NeedsDefaults {
+			if d := compile(t, cfg).Decide(m, st); c.keys == "" && d.Want != policy.WantConfiguration {
 				t.Errorf("%s: decided without Codex's configuration", overlay)
 			}
 			var err error

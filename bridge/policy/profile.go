@@ -118,7 +118,7 @@ func (c *decider) decideProfile([]string) {
 		return
 	}
 	if c.m.Method == "thread/resume" && c.st.LoadedProfile == nil && !c.st.NotLoaded {
-		c.needsLoadedProfile = true
+		c.want(WantLoadedProfile)
 		return
 	}
 	// Measured with Codex 0.169: it ignores the overlay of a loaded thread, unless the client has
@@ -134,12 +134,12 @@ func (c *decider) decideProfile([]string) {
 	switch d := c.st.Defaults; {
 	case c.sent.Sandbox != "" || named:
 	case !c.spec.startsThread && c.st.StoredSandbox == nil && !(stays && c.knowsSandbox()):
-		c.needsStoredSandbox = true
+		c.want(WantStoredSandbox)
 		return
 	case !c.spec.startsThread:
 		// Measured with Codex 0.169: with profiles in the overlay it does not restore a sandbox.
 		if !(stays && c.knowsSandbox()) && d == nil && c.takesDefault() {
-			c.needsDefaults = true
+			c.want(WantConfiguration)
 			return
 		}
 		stored := c.restoredSandbox(stays)
@@ -152,7 +152,7 @@ func (c *decider) decideProfile([]string) {
 		}
 		f.network, f.noTmpdir, f.noSlashTmp = stored.Network, stored.NoTmpdir, stored.NoSlashTmp
 	case d == nil:
-		c.needsDefaults = true
+		c.want(WantConfiguration)
 		return
 	case user != nil:
 		to = min(to, user.level())
@@ -220,7 +220,7 @@ func (c *decider) keepLoadedProfile() bool {
 		return true
 	}
 	if c.st.Defaults == nil { // the needed profile depends on them
-		c.needsDefaults = true
+		c.want(WantConfiguration)
 		return false
 	}
 	c.refuse(rpc.CodeNotVerified, "params.threadId", ruleProtected,
@@ -236,7 +236,7 @@ func (c *decider) openingFolder() string { return cmp.Or(c.workspace, c.st.Threa
 func (c *decider) defineProfile(user *UserProfile) {
 	folder := c.openingFolder()
 	if !c.p.letsWrite() || folder == "" || !isUsableWorkspace(c.st, folder) {
-		c.needsThreadFolder = c.needsThreadFolder || c.p.letsWrite() && folder == "" && !c.spec.startsThread && !c.st.UnknownThread
+		c.wantIf(c.p.letsWrite() && folder == "" && !c.spec.startsThread && !c.st.UnknownThread, WantThreadFolder)
 		if user != nil || len(c.st.Secrets) > 0 {
 			c.requireProfile(user, hide(map[string]any{}, c.st.Secrets), nil, nil)
 		}
@@ -273,7 +273,7 @@ func (c *decider) defineProfile(user *UserProfile) {
 	if len(entries) == 0 && user == nil {
 		return
 	}
-	c.needsDefaults = c.needsDefaults || c.st.Defaults == nil // with the profile, Codex has none of its writable roots
+	c.wantIf(c.st.Defaults == nil, WantConfiguration) // with the profile, Codex has none of its writable roots
 	c.profileFolders = slices.Concat(folders, roots)
 	c.requireProfile(user, entries, roots, folders)
 }

@@ -222,7 +222,7 @@ func TestNothingExceeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := p.Decide(m, st)
-		if d.NeedsDefaults && d.ConfigCwd != "" {
+		if d.Want == policy.WantConfiguration && d.ConfigCwd != "" {
 			// The project's own configuration is empty.
 			st.Defaults.Cwd = d.ConfigCwd
 			d = p.Decide(m, st)

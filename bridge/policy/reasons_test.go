@@ -256,7 +256,7 @@ func TestReasonsOfChanges(t *testing.T) {
 	} {
 		st := state()
 		d := argsPolicy(t, test.text).Decide(message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`), st)
-		if d.NeedsDefaults {
+		if d.Want == policy.WantConfiguration {
 			st.Defaults.Cwd = d.ConfigCwd
 			d = argsPolicy(t, test.text).Decide(message(t, `{"id":1,"method":"`+test.method+`","params":`+test.params+`}`), st)
 		}

@@ -73,7 +73,7 @@ func (c *decider) defaultSandbox() SandboxSettings {
 // which may be another one than with the bridge.
 func (c *decider) knowsProject() bool {
 	if c.openingFolder() == "" && c.st.KnownFolder != "" && !c.st.UnknownThread {
-		c.needsThreadFolder = true
+		c.want(WantThreadFolder)
 	}
 	return c.knows(c.openingFolder()) && (c.st.OpenedIn == "" || c.knows(c.st.MovedTo))
 }
@@ -130,10 +130,10 @@ func (c *decider) keepsUnknownReadOnly() bool {
 	case d == nil || d.Sandbox != "" || d.Permissions != "" || !c.addsDistrust() || c.knowsProject() || c.st.UnknownThread || stays:
 		return false
 	case c.m.Method == "thread/resume" && c.st.LoadedProfile == nil && !c.st.NotLoaded:
-		c.needsLoadedProfile = true
+		c.want(WantLoadedProfile)
 		return true
 	case c.st.StoredSandbox == nil:
-		c.needsStoredSandbox = true
+		c.want(WantStoredSandbox)
 		return true
 	case !c.takesDefault():
 		return false
@@ -178,7 +178,7 @@ func (c *decider) narrowDefaultRoots(has []string) {
 // command line in the overlay, where Codex alone would restore the stored sandbox.
 func (c *decider) decideDefaultOfOverlay() {
 	if c.st.Defaults == nil {
-		c.needsDefaults = true
+		c.want(WantConfiguration)
 		return
 	}
 	c.sendRestored(false, "with a sandbox in the config, Codex would forget that of the thread")
@@ -193,7 +193,7 @@ func (c *decider) decideForbiddenDefault() {
 	case c.st.UnknownThread:
 		c.setMode(readOnly, ruleSandbox, reason) // Codex will refuse the request, too
 	case resumes && c.st.LoadedProfile == nil && !c.st.NotLoaded:
-		c.needsLoadedProfile = true
+		c.want(WantLoadedProfile)
 	default:
 		c.sendRestored(resumes && c.st.LoadedProfile != nil && !c.st.Unsubscribed && c.knowsSandbox(), reason)
 	}
@@ -203,7 +203,7 @@ func (c *decider) decideForbiddenDefault() {
 // that Codex has the thread in memory and keeps its sandbox.
 func (c *decider) sendRestored(stays bool, reason string) {
 	if !stays && c.st.StoredSandbox == nil {
-		c.needsStoredSandbox = true
+		c.want(WantStoredSandbox)
 		return
 	}
 	restored := c.restoredSandbox(stays)

@@ -49,7 +49,7 @@ func (c *decider) decideReviewer([]string) {
 	case c.spec.startsThread && slices.Contains(p.reviewers, "user") && slices.Contains(p.reviewers, "auto_review"):
 		// The policy allows every default.
 	case c.spec.startsThread && c.st.Defaults == nil:
-		c.needsDefaults = true
+		c.want(WantConfiguration)
 	case c.spec.startsThread && c.st.Defaults.Reviewer == "user":
 		// Codex's configuration asks for the user.
 	case c.spec.startsThread:

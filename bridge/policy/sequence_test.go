@@ -321,7 +321,7 @@ func TestSequences(t *testing.T) {
 				st.Workspaces = append(st.Workspaces, one.Workspace)
 			}
 			d := p.Decide(m, st)
-			if d.NeedsDefaults && d.ConfigCwd != "" {
+			if d.Want == policy.WantConfiguration && d.ConfigCwd != "" {
 				st.Defaults.Cwd = d.ConfigCwd
 				d = p.Decide(m, st)
 			}

@@ -65,10 +65,10 @@ func (c *decider) restores() bool {
 	case !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey)):
 		return false
 	case c.m.Method == "thread/resume" && !c.st.NotLoaded:
-		c.needsLoadedProfile = true
+		c.want(WantLoadedProfile)
 		return false
 	case c.st.Stored == nil:
-		c.needsStoredSandbox = true
+		c.want(WantStoredSandbox)
 		return false
 	}
 	return true

@@ -190,7 +190,8 @@ func (c *decider) decideOmittedSandbox() {
 	case c.p.maxLevel == readOnly:
 		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use its default, and the policy allows only read-only")
 	default:
-		c.needsDefaults, c.level = true, c.p.maxLevel
+		c.want(WantConfiguration)
+		c.level = c.p.maxLevel
 	}
 }
 

@@ -64,7 +64,7 @@ func together(t tester, cfgs []config.Policy, m *rpc.Message, st policy.State) p
 		st := st
 		st.Policies, st.Unpinned, st.Rewritten = with, true, with != nil || p != policies[0]
 		d := p.Decide(m, st)
-		if d.NeedsDefaults {
+		if d.Want == policy.WantConfiguration {
 			read := *st.Defaults
 			read.Cwd, st.Defaults = d.ConfigCwd, &read
 			d = p.Decide(m, st)

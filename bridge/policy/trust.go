@@ -75,7 +75,7 @@ func (c *decider) decideTrust([]string) {
 	}
 	// A project's configuration counts only if Codex loads the project.
 	d := c.st.Defaults
-	c.needsDefaults = c.needsDefaults || c.spec.startsThread && d == nil || d != nil && d.Cwd != c.configCwd
+	c.wantIf(c.spec.startsThread && d == nil || d != nil && d.Cwd != c.configCwd, WantConfiguration)
 	levels, reason := c.requiredTrust(folder)
 	if c.err != nil || levels.empty() {
 		return
@@ -112,8 +112,9 @@ func (c *decider) projectFolder() (folder string, ok bool) {
 	case named, c.m.Method == "thread/fork" && c.st.Thread != nil: // see decideOmittedWorkspace
 		return c.workspace, true
 	case !c.spec.startsThread:
-		c.needsThreadFolder = c.st.ThreadFolder == "" && !c.st.UnknownThread && c.p.trust != trustCodex
-		return c.st.ThreadFolder, !c.needsThreadFolder
+		unknown := c.st.ThreadFolder == "" && !c.st.UnknownThread && c.p.trust != trustCodex
+		c.wantIf(unknown, WantThreadFolder)
+		return c.st.ThreadFolder, !unknown
 	case c.workspace == "" && c.p.trust != trustCodex:
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, "Codex's start folder is unknown", "send a cwd")
 		return "", false

@@ -53,7 +53,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	}
 	g := guard.New(p, world, guard.NoRecord, slog.New(slog.DiscardHandler))
 	e := g.Explain(m, nil)
-	if e.Decision.NeedsModels {
+	if e.Decision.Want == policy.WantModels {
 		err := untilStopped(func(ctx context.Context) error {
 			models, err := askModels(ctx, cfg)
 			if err == nil {
