@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/argv"
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -116,7 +116,7 @@ func TestParse(t *testing.T) {
 // Items of an argument list.
 // The tables have the flags of Codex's completion script, with and without a value.
 func TestFlagsAreCurrent(t *testing.T) {
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestWords(t *testing.T) {
 
 // TestTable checks that each command of the tested Codex has a row that a person has judged.
 func TestTable(t *testing.T) {
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (p *Program) run() {
 		go func() { // ends within versionTimeout
 			ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 			defer cancel()
-			p.set(p.command.version(ctx))
+			p.set(p.command.ReadVersion(ctx))
 		}()
 	})
 }
@@ -151,14 +151,14 @@ func (p *Program) RequireVersion(ctx context.Context, r Range) error {
 	return nil
 }
 
-// version runs codex --version and parses its output.
+// ReadVersion runs codex --version and parses its output.
 //
 // It runs beside the app-server, and must not share a folder with it. Measured with Codex 0.169: each
 // Codex takes a lock in its folder when it starts, and goes on without it. An app-server that does not
 // get the lock starts no sandboxed command.
-func (c Command) version(ctx context.Context) (string, error) {
+func (c Command) ReadVersion(ctx context.Context) (string, error) {
 	c.Env = Environ(c.Env, map[string]string{"CODEX_HOME": os.DevNull}, nil)
-	output, err := c.output(ctx, "--version")
+	output, err := c.Output(ctx, "--version")
 	if err != nil {
 		return "", err
 	}

@@ -1,12 +1,10 @@
 package codex_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"codex-bridge.example/bridge/codex"
 )
@@ -161,46 +159,5 @@ func TestCheckVersion(t *testing.T) {
 		if err := codex.CheckVersion(c.version, "0.125.0"); (err != nil) != c.bad {
 			t.Errorf("TooOld(%q) = %v", c.version, err)
 		}
-	}
-}
-
-// The identity of a Codex is that of the file behind a link, and changes with its size and its time.
-func TestIdentity(t *testing.T) {
-	dir := t.TempDir()
-	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "codex")
-	identity := func() string {
-		t.Helper()
-		id, err := codex.Identity(link)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	write := func(text string, at time.Time) {
-		t.Helper()
-		if err := errors.Join(os.WriteFile(file, []byte(text), 0o700), os.Chtimes(file, at, at)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := codex.Identity(link); err == nil {
-		t.Error("a missing file has an identity")
-	}
-	if err := os.Symlink(file, link); err != nil {
-		t.Fatal(err)
-	}
-	then := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
-	write("one", then)
-	first := identity()
-	write("two", then)
-	if identity() != first {
-		t.Error("the same size and time are another identity")
-	}
-	write("three", then)
-	if identity() == first {
-		t.Error("another size is the same identity")
-	}
-	write("one", then.Add(time.Millisecond))
-	if identity() == first {
-		t.Error("another time is the same identity")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +14,7 @@ import (
 
 // Every hook event of the tested Codex has a row that a person has judged, and every row such an event.
 func TestHooksAreComplete(t *testing.T) {
-	want := measured(t).Enums[codex.HookEvents]
+	want := measured(t).Enums[release.HookEvents]
 	var got []string
 	upper := regexp.MustCompile(`[A-Z]`)
 	for _, e := range methods.HookEvents() {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 
@@ -20,9 +21,9 @@ import (
 var update = flag.Bool("update", false, "write docs/reference/methods.md")
 
 // measured returns the schema of the Codex that the rows are for.
-func measured(t *testing.T) *codex.Release {
+func measured(t *testing.T) *release.Release {
 	t.Helper()
-	var p codex.Release
+	var p release.Release
 	read(t, "schema.json", &p)
 	if p.Version != methods.Measured {
 		t.Fatalf("the file is of version %s", p.Version)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/releasediff"
 	"codex-bridge.example/cmd/internal/scripted"
@@ -24,7 +25,7 @@ type move struct {
 	skipped []string // the releases between them
 	steps   []step
 	release *installed
-	names   *codex.Release // the names of the new release
+	names   *release.Release // the names of the new release
 	changes []releasediff.Change
 	rows    []row // results of TestCanary
 }
@@ -129,12 +130,12 @@ func (m *move) run(ctx context.Context) error {
 	_ = m.step("conversations with "+m.to, func() error { return m.try(ctx, m.release) })
 	for _, version := range m.skipped {
 		_ = m.step("conversations with "+version, func() error {
-			release, err := install(ctx, m.root, version)
+			one, err := install(ctx, m.root, version)
 			if err != nil {
 				return err
 			}
-			defer release.remove()
-			return m.try(ctx, release)
+			defer one.remove()
+			return m.try(ctx, one)
 		})
 	}
 	return ctx.Err()
@@ -173,10 +174,10 @@ func (m *move) compare(ctx context.Context) (patch []byte, err error) {
 	if m.names.Version != m.to {
 		return nil, fmt.Errorf("the program of %s says that it is %s", m.to, m.names.Version)
 	}
-	if why := m.names.Unread[codex.PartMethods]; why != "" {
+	if why := m.names.Unread[release.PartMethods]; why != "" {
 		return nil, fmt.Errorf("the schema can't be read: %s", why)
 	}
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +208,8 @@ func (m *move) schema(ctx context.Context) error {
 }
 
 // try runs TestCanary with a release, and puts its row on the page.
-func (m *move) try(ctx context.Context, release *installed) error {
-	got, err := release.try(ctx, m.root)
+func (m *move) try(ctx context.Context, one *installed) error {
+	got, err := one.try(ctx, m.root)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/releasediff"
 )
@@ -129,7 +129,7 @@ func TestFilesHaveTheRelease(t *testing.T) {
 // The names of a release are added at the end, in the form of the file.
 func TestWithNames(t *testing.T) {
 	t.Parallel()
-	r, err := codex.Tested()
+	r, err := release.Tested()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,16 +174,16 @@ func TestSummary(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := codex.Tested()
+	other, err := release.Tested()
 	if err != nil {
 		t.Fatal(err)
 	}
 	other.Version, other.DefaultModel, other.ConfigKeys = "0.2.0", "m-2", append([]string{"aa.new`key"}, other.ConfigKeys[1:]...)
-	other.Unread = map[codex.Part]string{codex.PartTools: "no tools"}
+	other.Unread = map[release.Part]string{release.PartTools: "no tools"}
 	changes, err := releasediff.Compare(tested, other)
 	if err != nil {
 		t.Fatal(err)

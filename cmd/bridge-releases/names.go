@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 )
@@ -16,11 +16,11 @@ import (
 const namesFile = "testdata/schema/methods-by-version.json"
 
 // addNames adds the methods of a release to that file, the newest one last.
-func addNames(root string, release *codex.Release) error {
+func addNames(root string, release *release.Release) error {
 	return edit(filepath.Join(root, namesFile), func(text string) (string, error) { return withNames(text, release) })
 }
 
-func withNames(text string, release *codex.Release) (string, error) {
+func withNames(text string, release *release.Release) (string, error) {
 	var versions map[string]map[string][]string
 	if err := json.Unmarshal([]byte(text), &versions); err != nil {
 		return "", err

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/releasediff"
 	"codex-bridge.example/cmd/internal/scripted"
@@ -144,12 +145,12 @@ func (c *clone) rows(text string) (rows []string) {
 // makeOlder gives the clone the tables of the older release. cmd/bridge-schema holds them against that.
 func (c *clone) makeOlder() {
 	c.t.Helper()
-	release, err := install(c.t.Context(), c.root, olderRelease)
+	older, err := install(c.t.Context(), c.root, olderRelease)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer release.remove()
-	names := c.load(release)
+	defer older.remove()
+	names := c.load(older)
 	files, err := filepath.Glob(filepath.Join(c.root, "bridge", "methods", "*.txt"))
 	if err != nil {
 		c.t.Fatal(err)
@@ -158,7 +159,7 @@ func (c *clone) makeOlder() {
 		path = "bridge/methods/" + filepath.Base(path)
 		c.write(path, withoutNewer(c.read(path), names))
 	}
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func (c *clone) makeOlder() {
 	}
 	c.write("bridge/methods/schema.json", string(schema))
 	c.write("bridge/methods/shapes.json", `{"version": "`+olderRelease+`", "requests": {}, "notifications": {}, "answers": {}, "definitions": {}}`)
-	c.runWith([]string{codex.Env + "=" + release.native}, "go", "run", "./cmd/bridge-schema", "-write-older")
+	c.runWith([]string{codex.Env + "=" + older.native}, "go", "run", "./cmd/bridge-schema", "-write-older")
 
 	before, _, _ := strings.Cut(c.read(namesFile), ",\n\""+methods.Measured+"\": ")
 	c.write(namesFile, before+"\n}")
@@ -194,14 +195,14 @@ func (c *clone) makeOlder() {
 	}
 }
 
-func (c *clone) load(release *installed) *codex.Release {
+func (c *clone) load(one *installed) *release.Release {
 	c.t.Helper()
 	work, err := scripted.Folder("bridge-releases-test-")
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	defer os.RemoveAll(work)
-	names, err := releasediff.Load(context.WithoutCancel(c.t.Context()), codex.Command{Path: release.native}, work)
+	names, err := releasediff.Load(context.WithoutCancel(c.t.Context()), codex.Command{Path: one.native}, work)
 	if err != nil || len(names.Unread) > 0 {
 		c.t.Fatal(err, names)
 	}
@@ -210,7 +211,7 @@ func (c *clone) load(release *installed) *codex.Release {
 
 // withoutNewer returns a table without the rows of newer releases. Features get the stages and defaults of the older
 // release.
-func withoutNewer(text string, names *codex.Release) string {
+func withoutNewer(text string, names *release.Release) string {
 	var b strings.Builder
 	var columns []string
 	for line := range strings.Lines(text) {

@@ -28,6 +28,7 @@ import (
 	"syscall"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/releasediff"
 	"codex-bridge.example/cmd/internal/scripted"
@@ -61,10 +62,10 @@ func run(root string, older bool) error {
 	if err != nil {
 		return err
 	}
-	if why := r.Unread[codex.PartMethods]; why != "" {
+	if why := r.Unread[release.PartMethods]; why != "" {
 		return fmt.Errorf("the schema of %s can't be read: %s", path, why)
 	}
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func run(root string, older bool) error {
 	if err := write(filepath.Join(root, "docs", "reference", "methods.md"), methods.Markdown()); err != nil {
 		return err
 	}
-	if err := writeShapes(root, filepath.Join(work, codex.SchemaFolder), r.Version, older); err != nil {
+	if err := writeShapes(root, filepath.Join(work, release.SchemaFolder), r.Version, older); err != nil {
 		return err
 	}
 	return check(tested, r)
@@ -115,10 +116,10 @@ func writeShapes(root, schema, version string, older bool) error {
 
 // check returns the differences between the tables and Codex, and the parts that could not be read.
 // The keys of the configuration can be read on Linux only.
-func check(tested, r *codex.Release) error {
+func check(tested, r *release.Release) error {
 	var faults []error
 	for _, part := range slices.Sorted(maps.Keys(r.Unread)) {
-		if part == codex.PartConfigKeys && runtime.GOOS != "linux" {
+		if part == release.PartConfigKeys && runtime.GOOS != "linux" {
 			continue
 		}
 		faults = append(faults, fmt.Errorf("the %s of Codex %s can't be read: %s", part, r.Version, r.Unread[part]))
@@ -135,7 +136,7 @@ func check(tested, r *codex.Release) error {
 			faults = append(faults, fmt.Errorf("%s %s: Codex %s does not have it; write the last release with it into until", side, name, r.Version))
 		}
 	}
-	for _, name := range r.Enums[codex.HookEvents] {
+	for _, name := range r.Enums[release.HookEvents] {
 		if !slices.ContainsFunc(methods.HookEvents(), func(e methods.HookEvent) bool { return e.SchemaName() == name }) {
 			faults = append(faults, fmt.Errorf("hook event %s: no row; add one to bridge/methods/hooks.txt", name))
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,21 +57,21 @@ func TestFilesAreCurrent(t *testing.T) {
 }
 
 func TestCheckListsDifferences(t *testing.T) {
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &codex.Release{Features: maps.Clone(tested.Features)}
-	p.Version, p.Methods = "1.2.3", map[methods.Side]map[string]codex.MethodShape{}
-	p.Unread = map[codex.Part]string{codex.PartFlags: "no script"}
+	p := &release.Release{Features: maps.Clone(tested.Features)}
+	p.Version, p.Methods = "1.2.3", map[methods.Side]map[string]release.MethodShape{}
+	p.Unread = map[release.Part]string{release.PartFlags: "no script"}
 	for _, side := range methods.Sides() {
-		p.Methods[side] = make(map[string]codex.MethodShape)
+		p.Methods[side] = make(map[string]release.MethodShape)
 		for _, name := range methods.Names(side) {
-			p.Methods[side][name] = codex.MethodShape{}
+			p.Methods[side][name] = release.MethodShape{}
 		}
 	}
 	delete(p.Methods[methods.ServerRequest], "item/tool/call")
-	p.Methods[methods.ClientRequest]["thread/teleport"] = codex.MethodShape{}
+	p.Methods[methods.ClientRequest]["thread/teleport"] = release.MethodShape{}
 	p.Features["hooks"], p.Features["teleport"] = "stable false", "stable true"
 	delete(p.Features, "apps")
 	err = check(tested, p)

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/statefolder"
 )
@@ -20,7 +20,7 @@ const checkedFolder = "checked"
 type checkedCodex struct {
 	Bridge  string    `json:"bridge"`
 	Table   string    `json:"table"`   // the release that the bridge knows
-	Program string    `json:"program"` // codex.Identity
+	Program string    `json:"program"` // release.Identity
 	Time    time.Time `json:"time"`
 	Verdict string    `json:"verdict"`
 }
@@ -75,7 +75,7 @@ func openChecked() (*os.Root, error) {
 // lastCheck returns the record of a release, if this bridge has checked the file at path. Another bridge, or one that
 // knows another release, may treat it otherwise, and another file may be another program.
 func lastCheck(version, path string) (checkedCodex, bool) {
-	program, err := codex.Identity(path)
+	program, err := release.Identity(path)
 	if err != nil {
 		return checkedCodex{}, false
 	}

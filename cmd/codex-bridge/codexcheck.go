@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/store"
@@ -41,16 +42,16 @@ If everything works, the state folder records that, and no notice says any more 
 
 // codexCheck is the outcome. The JSON names are stable.
 type codexCheck struct {
-	Codex        string                `json:"codex"`
-	Path         string                `json:"path"`
-	Table        string                `json:"table"` // the release that the bridge knows
-	Verdict      string                `json:"verdict"`
-	Works        bool                  `json:"works"`
-	Changes      []releasediff.Change  `json:"changes"`
-	NotCompared  map[codex.Part]string `json:"notCompared,omitempty"`
-	CompareError string                `json:"compareError,omitempty"`
-	Tried        []codexTrial          `json:"tried"`
-	Notes        []string              `json:"notes,omitempty"`
+	Codex        string                  `json:"codex"`
+	Path         string                  `json:"path"`
+	Table        string                  `json:"table"` // the release that the bridge knows
+	Verdict      string                  `json:"verdict"`
+	Works        bool                    `json:"works"`
+	Changes      []releasediff.Change    `json:"changes"`
+	NotCompared  map[release.Part]string `json:"notCompared,omitempty"`
+	CompareError string                  `json:"compareError,omitempty"`
+	Tried        []codexTrial            `json:"tried"`
+	Notes        []string                `json:"notes,omitempty"`
 }
 
 type codexTrial struct {
@@ -73,7 +74,7 @@ func (c codexCheckCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	program, err := codex.Identity(path)
+	program, err := release.Identity(path)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (c *codexCheck) compare(ctx context.Context, command codex.Command) error {
 	if err := errors.Join(err, remove()); err != nil {
 		return err
 	}
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (c *codexCheck) compare(ctx context.Context, command codex.Command) error {
 
 // isCompared reports whether the names that a client sends were compared.
 func (c *codexCheck) isCompared() bool {
-	return c.CompareError == "" && c.NotCompared[codex.PartMethods] == "" && c.NotCompared[codex.PartTypes] == ""
+	return c.CompareError == "" && c.NotCompared[release.PartMethods] == "" && c.NotCompared[release.PartTypes] == ""
 }
 
 // failed returns the names of the conversations that do not work.

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/cmd/internal/releasediff"
@@ -26,7 +26,7 @@ func TestCheckVerdict(t *testing.T) {
 		"Codex 9: 1 new method, refused; nothing known has changed; everything tried works":                            {enforce, codexCheck{Changes: []releasediff.Change{method}}},
 		"Codex 9: 2 new methods, refused; 2 other new names; 1 known name changed or gone; everything tried works":     {enforce, codexCheck{Changes: []releasediff.Change{method, gone, notification, method, field}}},
 		"Codex 9: 1 new method, passed on under your configuration; nothing known has changed; everything tried works": {allows, codexCheck{Changes: []releasediff.Change{method}}},
-		"Codex 9: 1 new method, passed on under your configuration; 1 part not compared; everything tried works":       {config.Default(), codexCheck{Changes: []releasediff.Change{method}, NotCompared: map[codex.Part]string{codex.PartFlags: "x"}}},
+		"Codex 9: 1 new method, passed on under your configuration; 1 part not compared; everything tried works":       {config.Default(), codexCheck{Changes: []releasediff.Change{method}, NotCompared: map[release.Part]string{release.PartFlags: "x"}}},
 		"Codex 9: 1 new name; nothing known has changed; 2 of 3 conversations do not work: fork, tools":                {enforce, codexCheck{Changes: []releasediff.Change{field}, Tried: []codexTrial{{Name: "turn"}, {Name: "fork", Error: "x"}, {Name: "tools", Error: "x"}}}},
 		"Codex 9: its names could not be compared; everything tried works":                                             {enforce, codexCheck{CompareError: "x"}},
 	} {

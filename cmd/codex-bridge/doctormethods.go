@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/store"
@@ -29,7 +30,7 @@ func examineMethods(ctx context.Context, cfg *config.Config, path, version strin
 		}
 	}
 	table := finding{"methods", fine, fmt.Sprintf("all %d names of codex %s are judged", names, version), ""}
-	var p codex.Release
+	var p release.Release
 	if version != methods.Measured {
 		p, table = compareMethods(ctx, cfg, path, version)
 	}
@@ -49,17 +50,17 @@ func examineMethods(ctx context.Context, cfg *config.Config, path, version strin
 }
 
 // loadMethods runs a Codex to get its methods.
-func loadMethods(ctx context.Context, c codex.Command) (*codex.Release, error) {
+func loadMethods(ctx context.Context, c codex.Command) (*release.Release, error) {
 	dir, remove, err := store.MakeScratch()
 	if err != nil {
 		return nil, err
 	}
-	r, err := codex.LoadMethods(ctx, c, dir)
+	r, err := release.LoadMethods(ctx, c, dir)
 	return r, errors.Join(err, remove())
 }
 
 // compareMethods compares the methods of a Codex version other than the tested one.
-func compareMethods(ctx context.Context, cfg *config.Config, path, version string) (codex.Release, finding) {
+func compareMethods(ctx context.Context, cfg *config.Config, path, version string) (release.Release, finding) {
 	ctx, cancel := context.WithTimeout(ctx, schemaTime)
 	defer cancel()
 	p, err := loadMethods(ctx, codex.Command{
@@ -67,7 +68,7 @@ func compareMethods(ctx context.Context, cfg *config.Config, path, version strin
 	})
 	hint := fmt.Sprintf("what a client sends under a name that codex %s does not have %s", newerTable(cfg).Covered(), unknownMethods(cfg))
 	if err != nil {
-		return codex.Release{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), hint}
+		return release.Release{}, finding{"methods", warn, fmt.Sprintf("the names of codex %s can't be read: %v", version, err), hint}
 	}
 	var news []string
 	fromClient := false

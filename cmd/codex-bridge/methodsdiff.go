@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/releasediff"
@@ -31,7 +32,7 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var other *codex.Release
+	var other *release.Release
 	err = untilStopped(func(ctx context.Context) (err error) {
 		dir, remove, err := store.MakeScratch()
 		if err != nil {
@@ -40,13 +41,13 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 		other, err = releasediff.Load(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: setup.CodexEnviron(cfg)}, dir)
 		return errors.Join(err, remove())
 	})
-	if stopped := (*codex.StoppedError)(nil); errors.As(err, &stopped) {
+	if stopped := (*release.StoppedError)(nil); errors.As(err, &stopped) {
 		return fmt.Errorf("%w while %s described its %s", stopped.Err, path, stopped.Part)
 	}
 	if err != nil {
 		return fmt.Errorf("%s can't be compared: %w", path, err)
 	}
-	tested, err := codex.Tested()
+	tested, err := release.Tested()
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	failed := len(changes) > 0
 	for _, part := range releasediff.Unread(other) {
 		printError("codex-bridge: the %s of this Codex are not compared: %s", part.Name, part.Why)
-		failed = failed || part.Name != string(codex.PartConfigKeys) || runtime.GOOS == "linux"
+		failed = failed || part.Name != string(release.PartConfigKeys) || runtime.GOOS == "linux"
 	}
 	if failed {
 		return exitError(1)
@@ -81,7 +82,7 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 	return nil
 }
 
-func printChanges(out io.Writer, other *codex.Release, changes []releasediff.Change) error {
+func printChanges(out io.Writer, other *release.Release, changes []releasediff.Change) error {
 	w := &printer{w: out}
 	w.line("codex %s, compared with %s, which this codex-bridge knows: %s", other.Version, methods.Measured, releasediff.Summary(changes))
 	for _, c := range changes {

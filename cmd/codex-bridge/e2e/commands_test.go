@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge.example/bridge/argv"
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 )
 
 // commandDoor is a command of Codex that has an effect past the policy.
@@ -137,7 +137,7 @@ func TestCommandsHaveRows(t *testing.T) {
 	if status != 0 {
 		t.Fatal(problems)
 	}
-	names := codex.CommandNames(script)
+	names := release.CommandNames(script)
 	for _, name := range names {
 		if argv.LookUp(strings.Fields(name)...) == nil {
 			t.Errorf("bridge/methods/commands.txt has no row of codex %s: judge what it can do", name)

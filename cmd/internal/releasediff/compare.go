@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 )
 
@@ -27,11 +27,11 @@ type Change struct {
 	Type    string `json:"type,omitempty"`
 	Command string `json:"command,omitempty"`
 	// Model is the kind of model that a tool is offered, Tool the tool of a parameter.
-	Model codex.ModelKind `json:"model,omitempty"`
-	Tool  string          `json:"tool,omitempty"`
-	Name  string          `json:"name,omitempty"` // of all other kinds
-	Was   string          `json:"was,omitempty"`
-	Is    string          `json:"is,omitempty"`
+	Model release.ModelKind `json:"model,omitempty"`
+	Tool  string            `json:"tool,omitempty"`
+	Name  string            `json:"name,omitempty"` // of all other kinds
+	Was   string            `json:"was,omitempty"`
+	Is    string            `json:"is,omitempty"`
 	// Like is the most similar name, and Class and Verdict are what the bridge does with that. They
 	// are a proposal for a new name.
 	Like    string        `json:"like,omitempty"`
@@ -55,7 +55,7 @@ const (
 	RequirementField Kind = "requirement field"
 	SentField        Kind = "sent field" // of a type that Codex sends, such as a response or an item
 	SentType         Kind = "sent type"
-	Flag             Kind = "flag"         // of codex.Commands
+	Flag             Kind = "flag"         // of release.Commands
 	CommandFlag      Kind = "command flag" // of another command
 	Command          Kind = "command"
 	ConfigKey        Kind = "config key"
@@ -77,13 +77,13 @@ const (
 
 // Compare returns the differences between two releases, sorted by kind and name, with proposals for
 // new names. It skips parts that could not be read from one of them, and what the table says of an older release.
-func Compare(tested, other *codex.Release) ([]Change, error) {
+func Compare(tested, other *release.Release) ([]Change, error) {
 	c := &comparison{changes: []Change{}}
-	read := func(part codex.Part) bool { return tested.Unread[part] == "" && other.Unread[part] == "" }
-	if read(codex.PartMethods) {
+	read := func(part release.Part) bool { return tested.Unread[part] == "" && other.Unread[part] == "" }
+	if read(release.PartMethods) {
 		c.compareMethods(tested, other)
 	}
-	if read(codex.PartTypes) {
+	if read(release.PartTypes) {
 		c.compareLists(tested.Types, other.Types, Type, func(name, field string) Change {
 			return Change{Kind: Field, Type: name, Field: field}
 		})
@@ -95,26 +95,26 @@ func Compare(tested, other *codex.Release) ([]Change, error) {
 			return Change{Kind: SentField, Type: name, Field: field}
 		})
 	}
-	if read(codex.PartFeatures) {
+	if read(release.PartFeatures) {
 		c.compareValues(tested.Features, other.Features, Feature)
 	}
-	if read(codex.PartFlags) {
+	if read(release.PartFlags) {
 		c.compareNames(tested.Commands, other.Commands, func(name string) Change { return Change{Kind: Command, Name: name} })
 		c.compareLists(tested.Flags, other.Flags, Flag, func(command, flag string) Change {
 			return Change{Kind: Flag, Command: command, Name: flag}
 		})
 		c.compareCommandFlags(tested, other)
 	}
-	if read(codex.PartConfigKeys) {
+	if read(release.PartConfigKeys) {
 		c.compareNames(tested.ConfigKeys, other.ConfigKeys, func(key string) Change { return Change{Kind: ConfigKey, Name: key} })
 	}
-	if read(codex.PartModels) {
+	if read(release.PartModels) {
 		if was, is := tested.DefaultModel, other.DefaultModel; was != is {
 			c.add(changed, Change{Kind: DefaultModel, Was: was, Is: is})
 		}
 		c.compareValues(tested.Models, other.Models, Model)
 	}
-	if read(codex.PartTools) {
+	if read(release.PartTools) {
 		c.compareTools(tested.Tools, other.Tools)
 	}
 	changes, err := dropKnown(tested, other, c.changes)
@@ -132,7 +132,7 @@ func (c *comparison) add(how string, one Change) {
 	c.changes = append(c.changes, one)
 }
 
-func (c *comparison) compareMethods(tested, other *codex.Release) {
+func (c *comparison) compareMethods(tested, other *release.Release) {
 	for _, side := range methods.Sides() {
 		for _, name := range union(tested.Methods[side], other.Methods[side]) {
 			was, had := tested.Methods[side][name]
@@ -159,7 +159,7 @@ func (c *comparison) compareMethods(tested, other *codex.Release) {
 	}
 }
 
-func stability(m codex.MethodShape) string {
+func stability(m release.MethodShape) string {
 	if m.Experimental {
 		return "experimental"
 	}
@@ -198,7 +198,7 @@ func (c *comparison) compareLists(was, is map[string][]string, whole Kind, chang
 
 func (c *comparison) compareEnums(was, is map[string][]string) {
 	c.compareLists(was, is, Type, func(name, value string) Change {
-		if name == codex.HookEvents {
+		if name == release.HookEvents {
 			return Change{Kind: HookEvent, Name: value}
 		}
 		return Change{Kind: EnumValue, Type: name, Name: value}
@@ -206,7 +206,7 @@ func (c *comparison) compareEnums(was, is map[string][]string) {
 }
 
 // compareCommandFlags compares the flags of the commands that both releases have.
-func (c *comparison) compareCommandFlags(tested, other *codex.Release) {
+func (c *comparison) compareCommandFlags(tested, other *release.Release) {
 	for _, command := range tested.Commands {
 		if slices.Contains(other.Commands, command) {
 			c.compareNames(tested.CommandFlags[command], other.CommandFlags[command], func(flag string) Change {
@@ -216,8 +216,8 @@ func (c *comparison) compareCommandFlags(tested, other *codex.Release) {
 	}
 }
 
-func (c *comparison) compareTools(was, is map[codex.ModelKind]map[string][]string) {
-	for _, model := range []codex.ModelKind{codex.DefaultModel, codex.DirectModel} {
+func (c *comparison) compareTools(was, is map[release.ModelKind]map[string][]string) {
+	for _, model := range []release.ModelKind{release.DefaultModel, release.DirectModel} {
 		for _, name := range union(was[model], is[model]) {
 			old, had := was[model][name]
 			now, has := is[model][name]
@@ -257,9 +257,9 @@ func union[T any](a, b map[string]T) []string {
 	return slices.Compact(keys)
 }
 
-// Unread returns the parts of a release that are not compared, in the order of codex.Parts.
-func Unread(r *codex.Release) (list []Change) {
-	for _, part := range codex.Parts() {
+// Unread returns the parts of a release that are not compared, in the order of release.Parts.
+func Unread(r *release.Release) (list []Change) {
+	for _, part := range release.Parts() {
 		if why := r.Unread[part]; why != "" {
 			list = append(list, Change{Change: NotCompared, Name: string(part), Why: why})
 		}

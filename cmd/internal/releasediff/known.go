@@ -6,11 +6,12 @@ import (
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 )
 
 // dropKnown removes the names that the older of two releases has or lacks as the columns since and until say.
-func dropKnown(tested, other *codex.Release, changes []Change) ([]Change, error) {
+func dropKnown(tested, other *release.Release, changes []Change) ([]Change, error) {
 	if codex.CompareVersions(other.Version, tested.Version) >= 0 {
 		return changes, nil
 	}

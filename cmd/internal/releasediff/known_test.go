@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 )
 
@@ -62,7 +62,7 @@ func TestCompareKnowsOlderFeatures(t *testing.T) {
 	if err != nil || len(changes) > 0 || len(other.Features) == len(features) {
 		t.Errorf("%v, %v", changes, err)
 	}
-	other.Unread = map[codex.Part]string{}
+	other.Unread = map[release.Part]string{}
 	delete(other.Features, "shell_tool")
 	if changes, err = Compare(tested, other); err != nil || len(changes) != 1 {
 		t.Errorf("%v, %v", changes, err)

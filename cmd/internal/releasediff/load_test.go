@@ -14,17 +14,18 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
 // recorded returns the description of Codex 0.169.0 that Load returned, without the features.
-func recorded(t *testing.T) *codex.Release {
+func recorded(t *testing.T) *release.Release {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "codex-0.169.0.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &codex.Release{Unread: map[codex.Part]string{codex.PartFeatures: "not recorded"}}
+	r := &release.Release{Unread: map[release.Part]string{release.PartFeatures: "not recorded"}}
 	if err := json.Unmarshal(text, r); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	if runtime.GOOS != "linux" {
-		delete(got.Unread, codex.PartConfigKeys)
+		delete(got.Unread, release.PartConfigKeys)
 	}
 	if len(got.Unread) > 0 {
 		t.Errorf("unread: %v", got.Unread)

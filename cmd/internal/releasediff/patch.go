@@ -9,14 +9,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 )
 
 // Patch returns the changes as a patch to the bridge's source: to the names of the tested release,
 // the rows of methods, features, commands, hook events and flags. A proposed row says "TODO: judge", and tests fail
 // until a person has judged it. The policy refuses a new flag until there is a rule for it. The other proposals are in the lines before the patch, which `git apply` ignores.
-func Patch(tested, other *codex.Release, changes []Change) ([]byte, error) {
+func Patch(tested, other *release.Release, changes []Change) ([]byte, error) {
 	p, err := newProposer(tested, other)
 	if err != nil {
 		return nil, err

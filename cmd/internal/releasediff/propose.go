@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
@@ -47,14 +47,14 @@ var readRequirements = []string{"allowedApprovalPolicies", "allowedApprovalsRevi
 
 // proposer proposes verdicts.
 type proposer struct {
-	tested   *codex.Release
-	other    *codex.Release
+	tested   *release.Release
+	other    *release.Release
 	policy   *policy.Policy
 	features map[string]methods.Feature
 }
 
 // newProposer returns a proposer with an enforced policy that has the default values.
-func newProposer(tested, other *codex.Release) (*proposer, error) {
+func newProposer(tested, other *release.Release) (*proposer, error) {
 	cfg := config.Default().Policy
 	cfg.Mode = config.Enforce
 	p, err := policy.New(cfg, nil)
@@ -73,7 +73,7 @@ func newProposer(tested, other *codex.Release) (*proposer, error) {
 }
 
 // propose adds proposals to the new names.
-func propose(tested, other *codex.Release, changes []Change) error {
+func propose(tested, other *release.Release, changes []Change) error {
 	p, err := newProposer(tested, other)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (p *proposer) proposeFor(c *Change) {
 	case Type:
 		c.Place = schemaFile
 	case HookEvent:
-		c.Like, c.Verdict, c.Place = nearest(c.Name, p.tested.Enums[codex.HookEvents], nil), "not relayed", hooksFile
+		c.Like, c.Verdict, c.Place = nearest(c.Name, p.tested.Enums[release.HookEvents], nil), "not relayed", hooksFile
 		if slices.ContainsFunc(methods.HookEvents(), func(e methods.HookEvent) bool { return e.SchemaName() == c.Like && e.Relayed != methods.NotRelayed }) {
 			c.Verdict = "relayed"
 		}

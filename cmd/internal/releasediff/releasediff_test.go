@@ -12,20 +12,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 )
 
 const repository = "../../.."
 
 // releases returns the tested release twice.
-func releases(t *testing.T) (tested, other *codex.Release) {
+func releases(t *testing.T) (tested, other *release.Release) {
 	t.Helper()
 	var err error
-	if tested, err = codex.Tested(); err != nil {
+	if tested, err = release.Tested(); err != nil {
 		t.Fatal(err)
 	}
-	if other, err = codex.Tested(); err != nil {
+	if other, err = release.Tested(); err != nil {
 		t.Fatal(err)
 	}
 	return tested, other
@@ -42,10 +42,10 @@ func TestCompare(t *testing.T) {
 	}
 	request := side(methods.ClientRequest)
 	requests := other.Methods[methods.ClientRequest]
-	requests["thread/shellCommandBatch"] = codex.MethodShape{}
-	requests["config/value/writeAll"] = codex.MethodShape{}
-	requests["tasks/config/write"] = codex.MethodShape{}
-	requests["zebra/list"] = codex.MethodShape{}
+	requests["thread/shellCommandBatch"] = release.MethodShape{}
+	requests["config/value/writeAll"] = release.MethodShape{}
+	requests["tasks/config/write"] = release.MethodShape{}
+	requests["zebra/list"] = release.MethodShape{}
 	delete(requests, "thread/goal/clear")
 	one := requests["turn/start"]
 	one.Params = append(slices.Clone(one.Params[1:]), "newThing", "sandbox")
@@ -53,7 +53,7 @@ func TestCompare(t *testing.T) {
 	one = requests["model/list"]
 	one.Experimental = true
 	requests["model/list"] = one
-	other.Methods[methods.ServerNotification]["thread/newNotice"] = codex.MethodShape{}
+	other.Methods[methods.ServerNotification]["thread/newNotice"] = release.MethodShape{}
 	answer := other.Methods[methods.ServerRequest]["item/permissions/requestApproval"]
 	answer.Answer = append(slices.Clone(answer.Answer), "grantScope")
 	other.Methods[methods.ServerRequest]["item/permissions/requestApproval"] = answer
@@ -64,7 +64,7 @@ func TestCompare(t *testing.T) {
 	other.Types["NewType"] = []string{"a"}
 	add(other.Enums, "SandboxMode", "workspace-read")
 	add(other.Enums, "ThreadItem.type", "webFetch")
-	add(other.Enums, codex.HookEvents, "postToolUseFailure")
+	add(other.Enums, release.HookEvents, "postToolUseFailure")
 	delete(other.Enums, "SortDirection")
 	add(other.Requirements, "ConfigRequirements", "allowedSandboxModesByHost")
 	add(other.Flags, "codex", "--remote-control-token=")
@@ -78,9 +78,9 @@ func TestCompare(t *testing.T) {
 	add(other.CommandFlags, "new-command", "--all") // the command is new
 	other.DefaultModel = "gpt-9"
 	other.Models["gpt-9"], other.Models["gpt-5.5"] = "low of low high", "low of low"
-	add(other.Tools[codex.DefaultModel], "functions/exec/exec_command", "network")
-	other.Tools[codex.DirectModel]["view_image_async"] = []string{"path"}
-	delete(other.Tools[codex.DirectModel], "view_image")
+	add(other.Tools[release.DefaultModel], "functions/exec/exec_command", "network")
+	other.Tools[release.DirectModel]["view_image_async"] = []string{"path"}
+	delete(other.Tools[release.DirectModel], "view_image")
 	other.Features["shell_tool_v2"], other.Features["old_thing"] = "stable true", "removed false"
 	other.Features["memories"] = "stable true"
 	delete(other.Features, "personality")
@@ -123,9 +123,9 @@ func TestCompare(t *testing.T) {
 		{Change: "changed default model", Kind: DefaultModel, Was: tested.DefaultModel, Is: "gpt-9"},
 		{Change: "changed model", Kind: Model, Name: "gpt-5.5", Was: tested.Models["gpt-5.5"], Is: "low of low"},
 		{Change: "new model", Kind: Model, Name: "gpt-9", Is: "low of low high"},
-		{Change: "new tool parameter", Kind: ToolParameter, Model: codex.DefaultModel, Tool: "functions/exec/exec_command", Name: "network"},
-		{Change: "gone tool", Kind: Tool, Model: codex.DirectModel, Name: "view_image"},
-		{Change: "new tool", Kind: Tool, Model: codex.DirectModel, Name: "view_image_async", Like: "view_image"},
+		{Change: "new tool parameter", Kind: ToolParameter, Model: release.DefaultModel, Tool: "functions/exec/exec_command", Name: "network"},
+		{Change: "gone tool", Kind: Tool, Model: release.DirectModel, Name: "view_image"},
+		{Change: "new tool", Kind: Tool, Model: release.DirectModel, Name: "view_image_async", Like: "view_image"},
 	}
 	got, err := Compare(tested, other)
 	if err != nil {
@@ -144,8 +144,8 @@ func TestCompare(t *testing.T) {
 // A part that one release lacks because it could not be read is not compared.
 func TestCompareSkipsUnreadParts(t *testing.T) {
 	tested, other := releases(t)
-	*other = codex.Release{Version: other.Version, Unread: make(map[codex.Part]string)}
-	for _, part := range codex.Parts() {
+	*other = release.Release{Version: other.Version, Unread: make(map[release.Part]string)}
+	for _, part := range release.Parts() {
 		other.Unread[part] = "no " + string(part)
 	}
 	changes, err := Compare(tested, other)
@@ -157,7 +157,7 @@ func TestCompareSkipsUnreadParts(t *testing.T) {
 		t.Errorf("%v, %s", err, patch)
 	}
 	unread := Unread(other)
-	if len(unread) != len(codex.Parts()) {
+	if len(unread) != len(release.Parts()) {
 		t.Errorf("unread: %v", unread)
 	}
 	text, err := json.Marshal(unread[0])
@@ -184,7 +184,7 @@ func TestChangeLine(t *testing.T) {
 		"new feature            x: stable true  (proposal: user)":                       {Change: "new feature", Name: "x", Is: "stable true", Verdict: "user"},
 		"changed feature        x: stable true, was removed false":                      {Change: "changed feature", Name: "x", Was: "removed false", Is: "stable true"},
 		"changed default model: b, was a":                                               {Change: "changed default model", Was: "a", Is: "b"},
-		"new tool parameter     default model  exec  cmd":                               {Change: "new tool parameter", Model: codex.DefaultModel, Tool: "exec", Name: "cmd"},
+		"new tool parameter     default model  exec  cmd":                               {Change: "new tool parameter", Model: release.DefaultModel, Tool: "exec", Name: "cmd"},
 		"new command flag       sandbox  --x  (proposal: like --y)":                     {Change: "new command flag", Command: "sandbox", Name: "--x", Like: "--y"},
 		"gone enum value        A  b":                                                   {Change: "gone enum value", Type: "A", Name: "b"},
 		"new requirement field  A  b  (proposal: not read)":                             {Change: "new requirement field", Type: "A", Name: "b", Verdict: "not read"},
@@ -212,9 +212,9 @@ func TestPatchApplies(t *testing.T) {
 	tested, other := releases(t)
 	other.Version = "0.999.0"
 	requests := other.Methods[methods.ClientRequest]
-	requests["config/value/writeAll"] = codex.MethodShape{Params: []string{"keyPath", "values"}}
-	requests["account/zz/read"] = codex.MethodShape{Params: []string{}}
-	requests["account/zy/read"] = codex.MethodShape{Params: []string{}}
+	requests["config/value/writeAll"] = release.MethodShape{Params: []string{"keyPath", "values"}}
+	requests["account/zz/read"] = release.MethodShape{Params: []string{}}
+	requests["account/zy/read"] = release.MethodShape{Params: []string{}}
 	for name, field := range map[string]string{"thread/start": "bzebra", "thread/resume": "zebra"} {
 		shape := requests[name]
 		shape.Params = slices.Sorted(slices.Values(append(slices.Clone(shape.Params), field)))
@@ -225,15 +225,15 @@ func TestPatchApplies(t *testing.T) {
 		shape.Params = slices.Sorted(slices.Values(append(slices.Clone(shape.Params), field)))
 		requests[name] = shape
 	}
-	requests["zebra/list"] = codex.MethodShape{Params: []string{}}
+	requests["zebra/list"] = release.MethodShape{Params: []string{}}
 	delete(requests, "thread/goal/clear")
 	delete(requests, "thread/shellCommand")
-	other.Methods[methods.ServerRequest]["zebra/ask"] = codex.MethodShape{Params: []string{}}
-	other.Methods[methods.ServerNotification]["zebra/seen"] = codex.MethodShape{Params: []string{}}
-	other.Methods[methods.ClientNotification]["zebra/done"] = codex.MethodShape{Params: []string{}}
+	other.Methods[methods.ServerRequest]["zebra/ask"] = release.MethodShape{Params: []string{}}
+	other.Methods[methods.ServerNotification]["zebra/seen"] = release.MethodShape{Params: []string{}}
+	other.Methods[methods.ClientNotification]["zebra/done"] = release.MethodShape{Params: []string{}}
 	other.Enums["SandboxMode"] = append(slices.Clone(other.Enums["SandboxMode"]), "zebra")
-	events := slices.DeleteFunc(slices.Clone(other.Enums[codex.HookEvents]), func(e string) bool { return e == "postCompact" || e == "stop" })
-	other.Enums[codex.HookEvents] = append(events, "zebraSeenLate")
+	events := slices.DeleteFunc(slices.Clone(other.Enums[release.HookEvents]), func(e string) bool { return e == "postCompact" || e == "stop" })
+	other.Enums[release.HookEvents] = append(events, "zebraSeenLate")
 	other.Features["aa_first"], other.Features["zz_last"], other.Features["memories"] = "stable true", "under development false", "stable true"
 	delete(other.Features, "personality")
 	other.Flags = map[string][]string{
@@ -245,7 +245,7 @@ func TestPatchApplies(t *testing.T) {
 	tested.Flags["codex exec"] = slices.DeleteFunc(slices.Clone(tested.Flags["codex exec"]), func(flag string) bool { return flag == "--json" })
 	other.Commands = slices.DeleteFunc(slices.Clone(tested.Commands), func(c string) bool { return c == "git-credential" || c == "cloud" })
 	other.Commands = append(other.Commands, "app-server extra", "zz")
-	other.Unread = map[codex.Part]string{codex.PartConfigKeys: "no"}
+	other.Unread = map[release.Part]string{release.PartConfigKeys: "no"}
 	other.ConfigKeys = nil
 
 	changes, err := Compare(tested, other)
@@ -311,12 +311,12 @@ func TestPatchApplies(t *testing.T) {
 			}
 		}
 	}
-	var schema codex.Release
+	var schema release.Release
 	if err := json.Unmarshal([]byte(read("schema.json")), &schema); err != nil {
 		t.Fatal(err)
 	}
 	other.ConfigKeys = tested.ConfigKeys
-	if diff := cmp.Diff(*other, schema, cmpopts.IgnoreFields(codex.Release{}, "Features", "Unread")); diff != "" {
+	if diff := cmp.Diff(*other, schema, cmpopts.IgnoreFields(release.Release{}, "Features", "Unread")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -11,12 +11,13 @@ import (
 	"sync"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/cmd/internal/scripted"
 )
 
-// Load runs a Codex to get all parts of a release. See codex.LoadRelease.
-func Load(ctx context.Context, c codex.Command, dir string) (*codex.Release, error) {
-	return codex.LoadRelease(ctx, c, dir, func(ctx context.Context, c codex.Command, home string, r *codex.Release) (err error) {
+// Load runs a Codex to get all parts of a release. See release.Load.
+func Load(ctx context.Context, c codex.Command, dir string) (*release.Release, error) {
+	return release.Load(ctx, c, dir, func(ctx context.Context, c codex.Command, home string, r *release.Release) (err error) {
 		r.Tools, err = offeredTools(ctx, c, home, r)
 		return err
 	})
@@ -27,7 +28,7 @@ const maxModels = 6
 
 // offeredTools runs a turn against a stand-in for the model, and returns the tools that Codex offers
 // it: those of the default model, and those of a model without code mode.
-func offeredTools(ctx context.Context, c codex.Command, home string, r *codex.Release) (tools map[codex.ModelKind]map[string][]string, err error) {
+func offeredTools(ctx context.Context, c codex.Command, home string, r *release.Release) (tools map[release.ModelKind]map[string][]string, err error) {
 	model, err := scripted.Start(nil)
 	if err != nil {
 		return nil, err
@@ -57,8 +58,8 @@ func offeredTools(ctx context.Context, c codex.Command, home string, r *codex.Re
 		}
 		return toolsOf(request)
 	}
-	tools = make(map[codex.ModelKind]map[string][]string)
-	if tools[codex.DefaultModel], _, err = offered(r.DefaultModel); err != nil {
+	tools = make(map[release.ModelKind]map[string][]string)
+	if tools[release.DefaultModel], _, err = offered(r.DefaultModel); err != nil {
 		return nil, err
 	}
 	names := slices.Sorted(maps.Keys(r.Models))
@@ -71,7 +72,7 @@ func offeredTools(ctx context.Context, c codex.Command, home string, r *codex.Re
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if !codeMode {
-			tools[codex.DirectModel] = list
+			tools[release.DirectModel] = list
 			break
 		}
 	}

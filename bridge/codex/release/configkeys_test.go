@@ -1,4 +1,4 @@
-package codex_test
+package release_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -115,7 +115,7 @@ func TestProbeKeys(t *testing.T) {
 		f.tables[""][word] = "u64"
 	}
 	f.tables[""]["single"] = "a boolean" // a word alone is not tried
-	got, err := codex.ProbeKeys(lists, []string{"proxy", "set", "shell"}, f.complain)
+	got, err := release.ProbeKeys(lists, []string{"proxy", "set", "shell"}, f.complain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestProbeKeysErrors(t *testing.T) {
 			return "", nil
 		},
 	} {
-		if keys, err := codex.ProbeKeys([][]string{{"model", "limit"}}, nil, ask); err == nil || !strings.Contains(err.Error(), want) {
+		if keys, err := release.ProbeKeys([][]string{{"model", "limit"}}, nil, ask); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v, want %s", keys, err, want)
 		}
 	}
@@ -150,7 +150,7 @@ func TestProbeKeysErrors(t *testing.T) {
 
 // A complaint in a form that no Codex has ends the search, and not the program.
 func TestProbeKeysUnknownComplaint(t *testing.T) {
-	keys, err := codex.ProbeKeys([][]string{{"model", "limit"}}, nil, func(text string) (string, error) {
+	keys, err := release.ProbeKeys([][]string{{"model", "limit"}}, nil, func(text string) (string, error) {
 		if text == "" {
 			return "", nil
 		}

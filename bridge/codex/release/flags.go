@@ -1,4 +1,4 @@
-package codex
+package release
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"codex-bridge.example/bridge/codex"
 )
 
 // Commands are the commands whose flags the bridge checks.
@@ -14,8 +16,8 @@ var Commands = []string{"codex", "codex app-server", "codex exec", "codex exec f
 
 // readCommands reads Commands and Flags from Codex's completion script, which also has hidden ones. It lacks
 // hidden aliases.
-func (r *Release) readCommands(ctx context.Context, c Command) error {
-	script, err := c.output(ctx, "completion", "bash")
+func (r *Release) readCommands(ctx context.Context, c codex.Command) error {
+	script, err := c.Output(ctx, "completion", "bash")
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package codex
+package release
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package codex
+package release
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"codex-bridge.example/bridge/codex"
 )
 
 // Part is a part of a release that is read on its own.
@@ -61,19 +63,19 @@ func (r *Release) FillFrom(other *Release) {
 }
 
 // ToolReader reads the tools of a release whose models are read. Codex's home is a new folder.
-type ToolReader func(ctx context.Context, c Command, home string, r *Release) error
+type ToolReader func(ctx context.Context, c codex.Command, home string, r *Release) error
 
-// LoadRelease runs Codex to get all parts of a Release. Each part has a time limit of its own. A part
+// Load runs Codex to get all parts of a Release. Each part has a time limit of its own. A part
 // that can't be read is in Release.Unread. dir is as for LoadMethods; the homes of Codex are in it. If ctx
 // ends, the error is a *StoppedError.
-func LoadRelease(ctx context.Context, c Command, dir string, tools ToolReader) (*Release, error) {
+func Load(ctx context.Context, c codex.Command, dir string, tools ToolReader) (*Release, error) {
 	home := filepath.Join(dir, "home")
 	if err := os.Mkdir(home, 0o700); err != nil {
 		return nil, err
 	}
-	c.Env = Environ(WithoutCodex(orOwn(c.Env)), map[string]string{"CODEX_HOME": home}, nil)
+	c = c.WithHome(home)
 	r := &Release{Unread: make(map[Part]string)}
-	if err := r.readPart(ctx, "version", func(ctx context.Context) (err error) { r.Version, err = c.version(ctx); return err }); err != nil {
+	if err := r.readPart(ctx, "version", func(ctx context.Context) (err error) { r.Version, err = c.ReadVersion(ctx); return err }); err != nil {
 		return nil, err
 	}
 	if reason := r.Unread["version"]; reason != "" {
@@ -90,7 +92,7 @@ func LoadRelease(ctx context.Context, c Command, dir string, tools ToolReader) (
 			}
 			return r.readTypes(filepath.Join(dir, SchemaFolder, bundleFile))
 		}},
-		{PartFeatures, func(ctx context.Context) (err error) { r.Features, err = c.features(ctx); return err }},
+		{PartFeatures, func(ctx context.Context) (err error) { r.Features, err = features(ctx, c); return err }},
 		{PartFlags, func(ctx context.Context) error { return r.readCommands(ctx, c) }},
 		{PartModels, func(ctx context.Context) error { return r.readModels(ctx, c, filepath.Join(dir, "models")) }},
 		{PartTools, func(ctx context.Context) error {
@@ -100,7 +102,7 @@ func LoadRelease(ctx context.Context, c Command, dir string, tools ToolReader) (
 			return tools(ctx, c, filepath.Join(dir, "tools"), r)
 		}},
 		{PartConfigKeys, func(ctx context.Context) (err error) {
-			r.ConfigKeys, err = c.configKeys(ctx, filepath.Join(dir, "keys"), slices.Sorted(maps.Keys(r.Features)))
+			r.ConfigKeys, err = configKeys(ctx, c, filepath.Join(dir, "keys"), slices.Sorted(maps.Keys(r.Features)))
 			return err
 		}},
 	} {
@@ -145,17 +147,9 @@ func (e *StoppedError) Error() string {
 // Unwrap returns the cause of the context.
 func (e *StoppedError) Unwrap() error { return e.Err }
 
-// orOwn returns env, or this process's environment if env is nil.
-func orOwn(env []string) []string {
-	if env == nil {
-		return os.Environ()
-	}
-	return env
-}
-
 // features returns the stage and default of each feature that `codex features list` prints.
-func (c Command) features(ctx context.Context) (map[string]string, error) {
-	out, err := c.output(ctx, "features", "list")
+func features(ctx context.Context, c codex.Command) (map[string]string, error) {
+	out, err := c.Output(ctx, "features", "list")
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package codex
+package release
 
 import (
 	"context"
@@ -7,10 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
-	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/methods"
 )
 
@@ -29,8 +27,8 @@ const SchemaFolder = "full"
 // methods. c.Args go before Codex's command. Codex writes the schema in dir, an empty folder in which
 // sandboxed commands must not write: Codex itself is not sandboxed, and follows links. Of the release
 // LoadMethods returns only the version and the methods.
-func LoadMethods(ctx context.Context, c Command, dir string) (*Release, error) {
-	version, err := c.version(ctx)
+func LoadMethods(ctx context.Context, c codex.Command, dir string) (*Release, error) {
+	version, err := c.ReadVersion(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +37,12 @@ func LoadMethods(ctx context.Context, c Command, dir string) (*Release, error) {
 }
 
 // readMethods reads the methods of a Codex.
-func (r *Release) readMethods(ctx context.Context, c Command, dir string) error {
+func (r *Release) readMethods(ctx context.Context, c codex.Command, dir string) error {
 	full, stable := filepath.Join(dir, SchemaFolder), filepath.Join(dir, "stable")
-	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", full); err != nil {
+	if _, err := c.Output(ctx, "app-server", "generate-json-schema", "--experimental", "--out", full); err != nil {
 		return err
 	}
-	if _, err := c.output(ctx, "app-server", "generate-json-schema", "--out", stable); err != nil {
+	if _, err := c.Output(ctx, "app-server", "generate-json-schema", "--out", stable); err != nil {
 		return err
 	}
 	all, err := readSchema(full)
@@ -78,26 +76,6 @@ func (r *Release) markExperimental(plain map[methods.Side]map[string]MethodShape
 			list[name] = shape
 		}
 	}
-}
-
-// output runs Codex with args and returns its stdout.
-func (c Command) output(ctx context.Context, args ...string) (string, error) {
-	what := strings.Join(append([]string{c.Path}, args[:min(2, len(args))]...), " ")
-	env, err := childEnviron(c.Env)
-	if err != nil {
-		return "", err
-	}
-	ended, err := child.Run(ctx, child.Command{
-		Args: slices.Concat([]string{c.Path}, c.Args, args), Env: env, MaxStdout: maxOutput, MaxStderr: 4096,
-		Grace: time.Second, // a descendant of a script may hold the output open
-	})
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", what, err)
-	case ended.Code != 0:
-		return "", fmt.Errorf("%s: %s: %s", what, ended.Status, strings.TrimSpace(string(ended.Stderr)))
-	}
-	return string(ended.Stdout), nil
 }
 
 func readSchema(dir string) (map[methods.Side]map[string]MethodShape, error) {

@@ -1,14 +1,13 @@
-package codex
+package release
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/codex"
 )
 
 // unreachable is a config.toml with a provider without a server. Measured with Codex 0.171: at thread/start it connects
@@ -27,7 +26,7 @@ stream_max_retries = 0
 
 // readModels reads the models that Codex has without an account, and the model of a thread without one. Codex does not
 // reach the network.
-func (r *Release) readModels(ctx context.Context, c Command, home string) (err error) {
+func (r *Release) readModels(ctx context.Context, c codex.Command, home string) (err error) {
 	if err := errors.Join(os.MkdirAll(home, 0o700), os.WriteFile(filepath.Join(home, "config.toml"), []byte(unreachable), 0o600)); err != nil {
 		return err
 	}
@@ -46,13 +45,13 @@ func (r *Release) readModels(ctx context.Context, c Command, home string) (err e
 			} `json:"supportedReasoningEfforts"`
 		} `json:"data"`
 	}
-	if err := CallInto(ctx, server, &list, "model/list", map[string]any{"includeHidden": true, "limit": 1000}); err != nil {
+	if err := codex.CallInto(ctx, server, &list, "model/list", map[string]any{"includeHidden": true, "limit": 1000}); err != nil {
 		return err
 	}
 	var thread struct {
 		Model string `json:"model"`
 	}
-	if err := CallInto(ctx, server, &thread, "thread/start", map[string]any{"ephemeral": true, "cwd": home}); err != nil {
+	if err := codex.CallInto(ctx, server, &thread, "thread/start", map[string]any{"ephemeral": true, "cwd": home}); err != nil {
 		return err
 	}
 	if len(list.Data) == 0 || thread.Model == "" {
@@ -70,13 +69,4 @@ func (r *Release) readModels(ctx context.Context, c Command, home string) (err e
 		r.Models[m.ID] = strings.Join(words, " ")
 	}
 	return nil
-}
-
-// CallInto sends a request to a Codex, and parses the result.
-func CallInto(ctx context.Context, server *child.Client, result any, method string, params any) error {
-	value, err := server.Call(ctx, method, params)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(value.Raw(), result)
 }

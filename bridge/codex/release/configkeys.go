@@ -1,4 +1,4 @@
-package codex
+package release
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/rpc"
 )
 
@@ -22,7 +22,7 @@ import (
 // a running app-server reads config.toml for some requests. Its error has the line of the first key
 // whose value has a wrong type. So configKeys writes strings of the program as keys of a table, with a
 // value of a wrong type, and removes each key that Codex complains about until it accepts the rest.
-func (c Command) configKeys(ctx context.Context, home string, features []string) ([]string, error) {
+func configKeys(ctx context.Context, c codex.Command, home string, features []string) ([]string, error) {
 	program, err := nativeProgram(c.Path)
 	if err != nil {
 		return nil, err
@@ -47,34 +47,6 @@ func (c Command) configKeys(ctx context.Context, home string, features []string)
 		return "", err
 	})
 	return keys, errors.Join(err, server.Close(ctx))
-}
-
-// loopback has the hosts that Codex reaches without a proxy.
-const loopback = "127.0.0.1,localhost"
-
-// Connect starts an app-server with a home folder, which it creates, and initializes the connection. The
-// app-server installs no plugins. The caller closes the connection.
-func (c Command) Connect(ctx context.Context, home string) (*child.Client, error) {
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, err
-	}
-	env, err := childEnviron(Environ(orOwn(c.Env), map[string]string{
-		"CODEX_HOME": home, "NO_PROXY": loopback, "no_proxy": loopback, // a stand-in for the model is reached directly
-	}, nil))
-	if err != nil {
-		return nil, err
-	}
-	args := slices.Concat([]string{c.Path}, c.Args, []string{"app-server", "-c", "features.plugins=false"})
-	server, err := child.Connect(ctx, child.ClientOptions{Command: args, Env: env, Dir: home})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := server.Initialize(ctx, map[string]any{
-		"clientInfo": map[string]string{"name": "codex-bridge", "version": "0"}, "capabilities": map[string]bool{"experimentalApi": true},
-	}); err != nil {
-		return nil, errors.Join(err, server.Close(ctx))
-	}
-	return server, nil
 }
 
 const (

@@ -1,6 +1,6 @@
 //go:build unix
 
-package codex_test
+package release_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,11 +80,11 @@ func schemaFiles() map[string]string {
 }
 
 func TestLoadMethods(t *testing.T) {
-	got, err := codex.LoadMethods(t.Context(), printer(t, schemaFiles()), t.TempDir())
+	got, err := release.LoadMethods(t.Context(), printer(t, schemaFiles()), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &codex.Release{Version: "7.8.9", Methods: map[methods.Side]map[string]codex.MethodShape{
+	want := &release.Release{Version: "7.8.9", Methods: map[methods.Side]map[string]release.MethodShape{
 		methods.ClientRequest: {
 			"a/one":  {Params: []string{"x", "y"}, ExperimentalParams: []string{"y"}},
 			"b/two":  {Params: []string{"p", "q"}, Experimental: true},
@@ -114,18 +115,18 @@ func TestLoadMethodsErrors(t *testing.T) {
 	} {
 		files := schemaFiles()
 		files[c.file] = c.text
-		if p, err := codex.LoadMethods(t.Context(), printer(t, files), t.TempDir()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if p, err := release.LoadMethods(t.Context(), printer(t, files), t.TempDir()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s with %s: %v, %v, want %q", c.file, c.text, p, err, c.want)
 		}
 	}
 	files := schemaFiles()
 	delete(files, "full/ServerRequest.json")
-	if _, err := codex.LoadMethods(t.Context(), printer(t, files), t.TempDir()); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
+	if _, err := release.LoadMethods(t.Context(), printer(t, files), t.TempDir()); err == nil || !strings.Contains(err.Error(), "ServerRequest.json") {
 		t.Errorf("without ServerRequest.json: %v", err)
 	}
 	c := printer(t, schemaFiles())
 	c.Args = []string{"--before"}
-	if _, err := codex.LoadMethods(t.Context(), c, t.TempDir()); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
+	if _, err := release.LoadMethods(t.Context(), c, t.TempDir()); err == nil || !strings.Contains(err.Error(), "what is --before --version") {
 		t.Errorf("a codex that fails: %v", err)
 	}
 }
@@ -146,7 +147,7 @@ func TestLoadMethodsEndsWithContext(t *testing.T) {
 		_, _ = os.ReadFile(started) // until the script runs
 		cancel()
 	}()
-	if _, err := codex.LoadMethods(ctx, codex.Command{Path: script}, t.TempDir()); !errors.Is(err, context.Canceled) {
+	if _, err := release.LoadMethods(ctx, codex.Command{Path: script}, t.TempDir()); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was given up", err)
 	}
 }

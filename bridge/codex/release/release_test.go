@@ -1,6 +1,6 @@
 //go:build unix
 
-package codex_test
+package release_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/codex"
+	"codex-bridge.example/bridge/codex/release"
 	"codex-bridge.example/bridge/methods"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,7 +114,7 @@ const (
 )
 
 // noTools is called only for a release whose models are read.
-func noTools(context.Context, codex.Command, string, *codex.Release) error {
+func noTools(context.Context, codex.Command, string, *release.Release) error {
 	return errors.New("called")
 }
 
@@ -121,11 +122,11 @@ func TestLoadRelease(t *testing.T) {
 	files := schemaFiles()
 	files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = bundle, features, completion
 	c := printer(t, files)
-	got, err := codex.LoadRelease(t.Context(), c, t.TempDir(), noTools)
+	got, err := release.Load(t.Context(), c, t.TempDir(), noTools)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &codex.Release{
+	want := &release.Release{
 		Version: "7.8.9",
 		Methods: got.Methods, // see TestLoadMethods
 		Types:   map[string][]string{"Item": {"of", "text", "type"}, "Answer": {"scope", "scope.inner"}},
@@ -139,26 +140,26 @@ func TestLoadRelease(t *testing.T) {
 		Flags:        map[string][]string{"codex": {"--config=", "--yes", "-c="}, "codex app-server": {"--listen="}, "codex exec": {"--color="}},
 		CommandFlags: map[string][]string{"apply": {"--dry-run"}, "app-server daemon start-up": {"--pid-file="}},
 		Features:     map[string]string{"hooks": "stable true", "new_thing": "under development false"},
-		Unread: map[codex.Part]string{
-			codex.PartConfigKeys: c.Path + " is not a Linux program, and none is beside it; the keys can be read from Codex for Linux only",
-			codex.PartModels:     got.Unread[codex.PartModels],
-			codex.PartTools:      got.Unread[codex.PartModels],
+		Unread: map[release.Part]string{
+			release.PartConfigKeys: c.Path + " is not a Linux program, and none is beside it; the keys can be read from Codex for Linux only",
+			release.PartModels:     got.Unread[release.PartModels],
+			release.PartTools:      got.Unread[release.PartModels],
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if !strings.Contains(got.Unread[codex.PartModels], "initialize") { // the script is no app-server
-		t.Errorf("models: %q", got.Unread[codex.PartModels])
+	if !strings.Contains(got.Unread[release.PartModels], "initialize") { // the script is no app-server
+		t.Errorf("models: %q", got.Unread[release.PartModels])
 	}
 
 	got.DefaultModel, got.Models = "m-1", map[string]string{"m-1": "low of low high"}
-	got.Tools = map[codex.ModelKind]map[string][]string{codex.DefaultModel: {"exec": {}}, codex.DirectModel: {"run": {"cmd"}}}
+	got.Tools = map[release.ModelKind]map[string][]string{release.DefaultModel: {"exec": {}}, release.DirectModel: {"run": {"cmd"}}}
 	text, err := got.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var decoded codex.Release
+	var decoded release.Release
 	if err := json.Unmarshal(text, &decoded); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
@@ -175,9 +176,9 @@ func TestLoadRelease(t *testing.T) {
 // A part in an unknown form is missing with a reason, and the others are read. It must not look like a
 // release with fewer names.
 func TestLoadReleaseReportsUnreadParts(t *testing.T) {
-	unread := func(files map[string]string) (*codex.Release, map[codex.Part]string) {
+	unread := func(files map[string]string) (*release.Release, map[release.Part]string) {
 		t.Helper()
-		got, err := codex.LoadRelease(t.Context(), printer(t, files), t.TempDir(), noTools)
+		got, err := release.Load(t.Context(), printer(t, files), t.TempDir(), noTools)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,15 +187,15 @@ func TestLoadReleaseReportsUnreadParts(t *testing.T) {
 	files := schemaFiles()
 	files["full/codex_app_server_protocol.schemas.json"], files["features"], files["completion"] = `{"definitions": {}}`, "none\n", "complete -F _codex\n"
 	got, reasons := unread(files)
-	for part, want := range map[codex.Part]string{
-		codex.PartTypes: "no type ConfigRequirements", codex.PartFeatures: "names no feature", codex.PartFlags: "no flags of codex",
-		codex.PartConfigKeys: "not a Linux program", codex.PartModels: "initialize",
+	for part, want := range map[release.Part]string{
+		release.PartTypes: "no type ConfigRequirements", release.PartFeatures: "names no feature", release.PartFlags: "no flags of codex",
+		release.PartConfigKeys: "not a Linux program", release.PartModels: "initialize",
 	} {
 		if !strings.Contains(reasons[part], want) {
 			t.Errorf("%s: %q, want %q", part, reasons[part], want)
 		}
 	}
-	got.FillFrom(&codex.Release{
+	got.FillFrom(&release.Release{
 		Enums: map[string][]string{"A": {"b"}}, Sent: map[string][]string{"B": {"c"}}, Flags: map[string][]string{"codex": {"-c"}},
 		CommandFlags: map[string][]string{"apply": {"-x"}}, ConfigKeys: []string{"model"}, Models: map[string]string{"m": ""},
 	})
@@ -205,7 +206,7 @@ func TestLoadReleaseReportsUnreadParts(t *testing.T) {
 	delete(files, "full/ServerRequest.json")
 	files["features"], files["completion"] = features, completion
 	got, reasons = unread(files)
-	for _, part := range []codex.Part{codex.PartMethods, codex.PartTypes} {
+	for _, part := range []release.Part{release.PartMethods, release.PartTypes} {
 		if !strings.Contains(reasons[part], "ServerRequest.json") {
 			t.Errorf("%s: %q", part, reasons[part])
 		}
@@ -213,7 +214,7 @@ func TestLoadReleaseReportsUnreadParts(t *testing.T) {
 	if len(got.Features) != 2 || len(got.Commands) != 5 {
 		t.Errorf("without methods the others are not read: %v", got)
 	}
-	got.FillFrom(&codex.Release{Methods: map[methods.Side]map[string]codex.MethodShape{methods.ClientRequest: {}}})
+	got.FillFrom(&release.Release{Methods: map[methods.Side]map[string]release.MethodShape{methods.ClientRequest: {}}})
 	if len(got.Methods) != 1 {
 		t.Errorf("FillFrom: %v", got)
 	}
@@ -221,8 +222,8 @@ func TestLoadReleaseReportsUnreadParts(t *testing.T) {
 
 // A context that ends names the part that was read, and leaves no folder.
 func TestLoadReleaseNamesThePartThatItWaitedFor(t *testing.T) {
-	for part, call := range map[codex.Part]string{
-		codex.PartMethods: "app-server generate-json-schema", codex.PartFeatures: "features list", codex.PartFlags: "completion bash",
+	for part, call := range map[release.Part]string{
+		release.PartMethods: "app-server generate-json-schema", release.PartFeatures: "features list", release.PartFlags: "completion bash",
 	} {
 		t.Run(string(part), func(t *testing.T) {
 			temp := t.TempDir()
@@ -248,7 +249,7 @@ func TestLoadReleaseNamesThePartThatItWaitedFor(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			_, err = codex.LoadRelease(ctx, c, t.TempDir(), noTools)
+			_, err = release.Load(ctx, c, t.TempDir(), noTools)
 			if want := "stopped while Codex described its " + string(part) + ": the machine goes down"; err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
@@ -262,13 +263,13 @@ func TestLoadReleaseNamesThePartThatItWaitedFor(t *testing.T) {
 // A part that takes too long is missing with a reason, and the error of its end is not in it.
 func TestPartHasATimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &codex.Release{Unread: make(map[codex.Part]string)}
+		r := &release.Release{Unread: make(map[release.Part]string)}
 		start := time.Now()
-		err := codex.ReadPart(r, t.Context(), codex.PartFlags, func(ctx context.Context) error {
+		err := release.ReadPart(r, t.Context(), release.PartFlags, func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		if err != nil || r.Unread[codex.PartFlags] != "Codex took longer than 1m0s" || time.Since(start) != time.Minute {
+		if err != nil || r.Unread[release.PartFlags] != "Codex took longer than 1m0s" || time.Since(start) != time.Minute {
 			t.Errorf("%v, %v after %s", err, r.Unread, time.Since(start))
 		}
 	})
