@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases codex-release release release-check release-verify release-try clean
+.PHONY: measures build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases codex-release release release-check release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
@@ -246,6 +246,9 @@ check: lint prose deadcode ## what reads the code instead of running it; .ci/run
 
 deadcode: ## no function that only tests reach
 	@unreachable=$$(go tool deadcode ./cmd/...); test -z "$$unreachable" || { echo "$$unreachable"; exit 1; }
+
+measures: ## numbers of the structure: lines, packages, calls that run upward, complexity, fields
+	go run ./.ci/measures
 
 vet:
 	go vet ./...

@@ -1,5 +1,7 @@
-// Measures prints the numbers of CONTRIBUTING's page on structure: lines, packages, modules, calls that run upward
-// within a package, complexity, and fields of structs. `make measures` runs it.
+// Measures prints numbers of the structure: lines of code, packages, modules, calls that run upward within a package,
+// complexity, and fields of structs. Arguments are further programs whose closure is counted.
+//
+// A line of code is one with more than comments.
 package main
 
 import (
@@ -97,7 +99,7 @@ func linesOf(p *packages.Package) (n int) {
 func printPackages(closure []*packages.Package) {
 	fmt.Println("packages: lines of code; calls between files, and how many of them run upward")
 	type row struct {
-		name                string
+		name                 string
 		lines, calls, upward int
 	}
 	var rows []row
