@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/userrules"
 	"codex-bridge.example/rpc"
@@ -121,7 +122,7 @@ func (g *Guard) AcceptsCall(ctx context.Context, question *rpc.Envelope) bool {
 		return false
 	}
 	state.ThreadRevoked, state.CallKnown = g.isRevoked(params), true
-	state.Paths = &policy.PathLog{Paths: state.Paths}
+	state.Paths = &replay.PathLog{Paths: state.Paths}
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(question.Method, params, state) }, strictness)
 	if d.Verdict != policy.Accept {
 		return false

@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/rpc"
 )
 
@@ -82,7 +83,7 @@ func (g *Guard) decideRequest(policies []*policy.Policy, request *rpc.Envelope, 
 	params := request.Root().Get("params")
 	var d requestDecision
 	if g.awaitDisk(func() {
-		state.Paths = &policy.PathLog{Paths: state.Paths}
+		state.Paths = &replay.PathLog{Paths: state.Paths}
 		d.Decision, d.by = strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(request.Method, params, state) }, strictness)
 		if d.Verdict != policy.Pass {
 			d.facts = requestFacts(policies, request.Method, params, state)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/decision"
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 )
 
 const exceptionPolicy = "[policy]\nsandbox = \"read-only\"\nescalation = \"ask\"\napproval = [\"on-request\"]\nproject_trust = \"codex\"\n" +
@@ -59,7 +59,7 @@ func TestUseOfAnExceptionIsLogged(t *testing.T) {
 			if e.Verdict != "accept" || e.Rule != "policy.rule" || e.Reason != test.reason || e.Thread != "t1" || e.Turn != "u" || e.Method != "hook/preToolUse" || !strings.Contains(e.Origin, ".toml:1") {
 				t.Errorf("logged %+v", e)
 			}
-			if f, err := policy.DecodeFacts([]byte(e.Facts)); err != nil || f.ID != test.call || f.Unknown != "" {
+			if f, err := replay.DecodeFacts([]byte(e.Facts)); err != nil || f.ID != test.call || f.Unknown != "" {
 				t.Errorf("the facts are %q: %v", e.Facts, err)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/rpc"
 )
@@ -30,25 +31,25 @@ func (g *Guard) notifyPassed(mode config.Mode, method, thread, turn, rule string
 
 // callFacts returns the facts of a decision about a tool call by policies.
 func callFacts(policies []*policy.Policy, use policy.ToolCall, state policy.State) string {
-	return encodeFacts(policies, policies[0].CallFacts(use, state))
+	return encodeFacts(policies, replay.CallFacts(policies[0], use, state))
 }
 
 // requestFacts returns the facts of a decision about a request of Codex by policies.
 func requestFacts(policies []*policy.Policy, method string, params rpc.Value, state policy.State) string {
-	return encodeFacts(policies, policies[0].RequestFacts(method, params, state))
+	return encodeFacts(policies, replay.RequestFacts(policies[0], method, params, state))
 }
 
 // programFacts returns the facts of a decision about the start of a program by policies.
 func programFacts(policies []*policy.Policy, id string, start supervise.Start, state policy.State) string {
-	return encodeFacts(policies, policies[0].ProgramFacts(id, startedPrograms(start), start.Unreadable, state))
+	return encodeFacts(policies, replay.ProgramFacts(policies[0], id, startedPrograms(start), start.Unreadable, state))
 }
 
 // unknownFacts returns the facts of a decision that can't be recomputed.
 func unknownFacts(id, reason string) string {
-	return string(policy.Facts{ID: id, User: userName(), Unknown: reason}.Encode())
+	return string(replay.Facts{ID: id, User: userName(), Unknown: reason}.Encode())
 }
 
-func encodeFacts(policies []*policy.Policy, f policy.Facts) string {
+func encodeFacts(policies []*policy.Policy, f replay.Facts) string {
 	if len(policies) > 1 {
 		return unknownFacts(f.ID, "its thread was checked against more than one policy")
 	}
@@ -72,7 +73,7 @@ func (g *Guard) RequestFacts(method string, params rpc.Value, callKnown bool) st
 	state := g.currentState(params)
 	state.Escalation, state.ThreadRevoked = g.findEscalation(method, params, state), g.isRevoked(params)
 	state.CallKnown = callKnown
-	state.Paths = &policy.PathLog{Paths: state.Paths}
+	state.Paths = &replay.PathLog{Paths: state.Paths}
 	policies[0].DecideRequest(method, params, state) // resolves the paths
 	return requestFacts(policies, method, params, state)
 }

@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -89,7 +90,7 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	if policies[0].Mode() == config.Enforce {
 		g.holdMountPoints(ctx, thread, turn, state.Thread)
 	}
-	state.Paths = &policy.PathLog{Paths: state.Paths}
+	state.Paths = &replay.PathLog{Paths: state.Paths}
 	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)
 	gitErr := g.checkAgentGit(ctx, policies, use, state.Thread)
 	agentErr := g.agentRefusal(use, thread, turn)
@@ -229,7 +230,7 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 	state := g.currentState(rpc.Value{})
 	state.Thread = g.threadFor(thread, turn)
 	state.ThreadRevoked = state.Thread == nil && g.isOpened(thread)
-	state.Paths = &policy.PathLog{Paths: state.Paths}
+	state.Paths = &replay.PathLog{Paths: state.Paths}
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecidePermission(use, state) }, strictness)
 	if d.Verdict == policy.Pass {
 		return true

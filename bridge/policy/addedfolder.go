@@ -21,10 +21,10 @@ func WithoutTrust(m *rpc.Message, st State) ([]byte, error) {
 	cwd, _ := m.Params.Get("cwd").Text()
 	folder, err := st.ResolveCwd(cwd)
 	if err != nil {
-		return nil, fmt.Errorf("the folder %q can't be resolved: %w", clip(cwd), err)
+		return nil, fmt.Errorf("the folder %q can't be resolved: %w", Clip(cwd), err)
 	}
 	patch := rpc.NewPatch(m)
-	patch.Set(m.Params, "cwd", jsonString(folder)) // as Codex names its start folder
+	patch.Set(m.Params, "cwd", JSONString(folder)) // as Codex names its start folder
 	overlay := m.Params.Get("config")
 	own, err := overlayTrust(overlay)
 	if err != nil {
@@ -48,8 +48,8 @@ func WithoutTrust(m *rpc.Message, st State) ([]byte, error) {
 	} else {
 		patch.Set(m.Params, "config", slices.Concat([]byte(`{"`+projectsKey+`":`), levels.json(), []byte("}")))
 	}
-	if level == trustUnset && isUnset(m.Params.Get("approvalPolicy")) && isUnset(overlay.Get(approvalPolicyKey)) && st.Defaults.Approval == nil {
-		patch.Set(m.Params, "approvalPolicy", jsonString("on-request"))
+	if level == trustUnset && IsUnset(m.Params.Get("approvalPolicy")) && IsUnset(overlay.Get(approvalPolicyKey)) && st.Defaults.Approval == nil {
+		patch.Set(m.Params, "approvalPolicy", JSONString("on-request"))
 	}
 	return patch.Bytes(), nil
 }
@@ -57,12 +57,12 @@ func WithoutTrust(m *rpc.Message, st State) ([]byte, error) {
 // overlayTrust returns the entries of the table projects in an overlay. A dotted form is an error: a random one of
 // two forms counts.
 func overlayTrust(overlay rpc.Value) (own trustTable, err error) {
-	if overlay.Kind() != rpc.Object && !isUnset(overlay) {
+	if overlay.Kind() != rpc.Object && !IsUnset(overlay) {
 		return own, errors.New("config is not an object")
 	}
 	for key := range overlay.Members() {
 		if strings.HasPrefix(key, projectsKey+".") {
-			return own, fmt.Errorf("config has %q", clip(key))
+			return own, fmt.Errorf("config has %q", Clip(key))
 		}
 	}
 	levels, err := parseTrust(overlay.Get(projectsKey))
@@ -101,12 +101,12 @@ func knownTrust(st State, own trustTable, folder string) trustLevel {
 
 // AsksForReadOnly reports whether the params of a thread/start name the sandbox read-only, and nothing that could be more.
 func AsksForReadOnly(params rpc.Value) bool {
-	return params.Get("sandbox").Is(readOnly.String()) && isUnset(params.Get("permissions"))
+	return params.Get("sandbox").Is(ReadOnly.String()) && IsUnset(params.Get("permissions"))
 }
 
 // opensReadOnly reports whether a thread/start in a project that Codex does not know opens read-only.
 func opensReadOnly(params rpc.Value, d *Defaults) bool {
-	if !isUnset(params.Get("permissions")) || !isUnset(params.Get("sandbox")) {
+	if !IsUnset(params.Get("permissions")) || !IsUnset(params.Get("sandbox")) {
 		return AsksForReadOnly(params)
 	}
 	for key := range params.Get("config").Members() {
@@ -115,5 +115,5 @@ func opensReadOnly(params rpc.Value, d *Defaults) bool {
 			return false
 		}
 	}
-	return d.Permissions == "" && (d.Sandbox == "" || d.Sandbox == readOnly.String())
+	return d.Permissions == "" && (d.Sandbox == "" || d.Sandbox == ReadOnly.String())
 }

@@ -61,10 +61,10 @@ func (u AgentRequest) Describe() string {
 // no sandbox around an agent, so only rules with escalated = true allow anything.
 func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 	var m rules.Match
-	if p.rules != nil {
+	if p.HasRules() {
 		m = p.matchAgent(u, st)
 	}
-	unread := "the bridge does not know these members of the agent's request: " + display.Line(clip(strings.Join(u.Unread, ", ")))
+	unread := "the bridge does not know these members of the agent's request: " + display.Line(Clip(strings.Join(u.Unread, ", ")))
 	if m.Why != "" && len(u.Unread) > 0 {
 		m.Why += "; " + unread
 	}
@@ -77,11 +77,11 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 		d := p.refuseUnapproved(method, m, "the bridge does not ask them about agents")
 		d.Answer = nil
 		return d
-	case p.section.Missing != "":
+	case p.Missing() != "":
 		return p.refuseMissing(method)
 	case !p.asksEscalation && !u.OwnBridge:
 		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.originOrDefault(ruleEscalation),
+			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.OriginOrDefault(ruleEscalation),
 			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
 	case len(u.Unread) > 0 && (m.Decision == rules.Allow || m.Decision == rules.None && (u.Command != nil || len(u.Files) > 0)):
@@ -90,7 +90,7 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since the agent's request does not state its folder as one absolute path"}
 	case m.Decision == rules.Allow:
 		return Decision{Verdict: Accept, Changes: append([]Change{{
-			Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + u.Describe(), Origin: m.Rule.Origin.String(),
+			Field: "result", Rule: RuleRule, Reason: RuleReason(m) + ": " + u.Describe(), Origin: m.Rule.Origin.String(),
 		}}, exceptionChanges(m)...)}
 	case m.Decision == rules.Ask:
 		return Decision{Verdict: Pass, Ask: true, AskReason: m.Rule.Why()}
@@ -104,9 +104,9 @@ var agentShell = map[bool]string{false: "sh"}[runtime.GOOS == "windows"]
 
 func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 	dirs := rules.Dirs{Home: st.Home}
-	dirs.Workspace, _ = st.canonical(u.Cwd)
+	dirs.Workspace, _ = st.Canonical(u.Cwd)
 	if u.RunsIn != "" {
-		dirs.Cwd, _ = st.canonical(u.RunsIn)
+		dirs.Cwd, _ = st.Canonical(u.RunsIn)
 	}
 	dirs.Readings = func(path string) ([]string, error) { return st.readingsIn(dirs.Workspace, path) }
 	p.addRoots(&dirs, st)
@@ -118,7 +118,7 @@ func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
 		parts = append(parts, p.rulesAt(st).Shell(*u.Command, agentShell, rules.Escalated, dirs))
 	}
 	if len(u.Files) > 0 {
-		parts = append(parts, p.rulesAt(st).Files(st.fileChanges(dirs.Workspace, u.Files), rules.Escalated, dirs))
+		parts = append(parts, p.rulesAt(st).Files(st.FileChanges(dirs.Workspace, u.Files), rules.Escalated, dirs))
 	}
 	if parts == nil {
 		return p.rulesAt(st).AgentTool(u.Tool, rules.AgentCall{})

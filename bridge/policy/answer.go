@@ -8,10 +8,7 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const (
-	ruleRemember = "approvals.remember"
-	ruleProtocol = "protocol"
-)
+const ruleRemember = "approvals.remember"
 
 // DecideAnswer checks the client's response to a request of Codex. The response may not exceed
 // Codex's offer, may hold for one time only, and must respect the policy. Codex waits for a
@@ -52,7 +49,7 @@ func (p *Policy) decideAnswer(asked ServerRequest, m *rpc.Message, st State) Dec
 		a.decideApproval(&legacyDecisions)
 	case "item/permissions/requestApproval":
 		if granted := m.Result.Get("permissions"); st.ThreadRevoked && granted.Len() > 0 {
-			a.recordChange("result.permissions", granted, []byte(`{}`), ruleMode, unverifiedReason)
+			a.recordChange("result.permissions", granted, []byte(`{}`), RuleMode, unverifiedReason)
 			a.patch.Replace(m.Result, []byte(`{"permissions":{},"scope":"turn"}`))
 		} else {
 			a.decideGrant()
@@ -89,7 +86,7 @@ type answerDecider struct {
 func (a *answerDecider) isFull() bool { return len(a.changes) > maxChanges }
 
 func (a *answerDecider) recordChange(field string, from rpc.Value, to []byte, rule, reason string) {
-	a.changes = append(a.changes, Change{field, rule, reason, a.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to, false})
+	a.changes = append(a.changes, Change{Field: field, Rule: rule, Reason: reason, Origin: a.p.RuleOrigin(rule), From: bytes.Clone(from.Raw()), To: to})
 	if a.patch == nil {
 		a.patch = rpc.NewPatch(a.m)
 	}

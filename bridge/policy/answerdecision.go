@@ -77,7 +77,7 @@ func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, r
 		return nil, "", ""
 	}
 	if a.st.ThreadRevoked {
-		return w.decline, ruleMode, unverifiedReason
+		return w.decline, RuleMode, unverifiedReason
 	}
 	reason = formatValue(v) + " would hold longer than once, and for more than this request"
 	switch {
@@ -107,14 +107,14 @@ func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, r
 	case !a.offers(w.accept):
 		return w.decline, ruleRemember, reason + ", and Codex did not offer to accept once"
 	}
-	return jsonString(w.accept), ruleRemember, reason
+	return JSONString(w.accept), ruleRemember, reason
 }
 
 // offers reports whether Codex offers a plain decision. A request without a list offers all of
 // them.
 func (a *answerDecider) offers(name string) bool {
 	list := a.request.Params.Get("availableDecisions")
-	if isUnset(list) {
+	if IsUnset(list) {
 		return true
 	}
 	for e := range list.Elements() {
@@ -128,7 +128,7 @@ func (a *answerDecider) offers(name string) bool {
 // offersKind reports whether Codex offers a decision with the name of v, with any content.
 func (a *answerDecider) offersKind(v rpc.Value) bool {
 	list := a.request.Params.Get("availableDecisions")
-	if isUnset(list) {
+	if IsUnset(list) {
 		return true
 	}
 	if name, ok := v.Text(); ok {
@@ -196,7 +196,7 @@ func OfferedResults(method string, params rpc.Value) []json.RawMessage {
 		return out
 	}
 	for _, name := range plain {
-		add(jsonString(name))
+		add(JSONString(name))
 	}
 	return out
 }

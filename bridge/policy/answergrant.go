@@ -20,8 +20,8 @@ func (a *answerDecider) decideGrant() {
 		a.replace([]byte(`{"permissions":{},"scope":"turn"}`), "the response has no permissions: "+formatValue(result))
 		return
 	}
-	if v := result.Get("scope"); !isUnset(v) && !v.Is("turn") {
-		a.set(result, "scope", "result.scope", jsonString("turn"), ruleRemember, "a grant holds for one turn")
+	if v := result.Get("scope"); !IsUnset(v) && !v.Is("turn") {
+		a.set(result, "scope", "result.scope", JSONString("turn"), ruleRemember, "a grant holds for one turn")
 	}
 	a.dropUnknownMembers("permissions", "scope", "strictAutoReview")
 	if !a.decideAutoReview(result) {
@@ -52,7 +52,7 @@ func (a *answerDecider) decideAutoReview(result rpc.Value) bool {
 	v := result.Get(key)
 	on, ok := v.Bool()
 	switch {
-	case isUnset(v), ok && !on, on && slices.Contains(a.p.reviewers, "auto_review"):
+	case IsUnset(v), ok && !on, on && a.p.AllowsModelReview():
 		return true
 	case ok:
 		a.drop(result, key, field, ruleReviewers, "auto_review is not in policy.reviewers")
@@ -87,7 +87,7 @@ func (g *grantFilter) filter(granted rpc.Value) json.RawMessage {
 	kept := make(map[string]any)
 	for key, v := range granted.Members() {
 		switch {
-		case isUnset(v):
+		case IsUnset(v):
 		case key == "network":
 			if g.network(v) {
 				kept[key] = map[string]bool{"enabled": true}
@@ -109,7 +109,7 @@ func (g *grantFilter) network(v rpc.Value) bool {
 	enabled, ok := v.Get("enabled").Bool()
 	asked, _ := g.requested.Get("network").Get("enabled").Bool()
 	switch {
-	case !ok && !isUnset(v.Get("enabled")), v.Kind() != rpc.Object:
+	case !ok && !IsUnset(v.Get("enabled")), v.Kind() != rpc.Object:
 		g.reject(ruleProtocol, "network is "+formatValue(v))
 	case !enabled:
 	case !g.a.p.network:
@@ -128,7 +128,7 @@ func (g *grantFilter) files(v rpc.Value) map[string]any {
 	kept := make(map[string]any)
 	for key, m := range v.Members() {
 		switch {
-		case isUnset(m):
+		case IsUnset(m):
 		case key == "globScanMaxDepth" && m.Kind() == rpc.Number:
 			kept[key] = json.RawMessage(m.Raw())
 		case key == "entries" && m.Kind() == rpc.Array:
@@ -172,19 +172,19 @@ func (g *grantFilter) entry(e rpc.Value) (any, bool) {
 // path returns the canonical path if the policy allows the access.
 func (g *grantFilter) path(v rpc.Value, access string) (string, bool) {
 	text, ok := v.Text()
-	path, err := g.a.st.canonical(text)
+	path, err := g.a.st.Canonical(text)
 	switch {
 	case !ok || err != nil:
 		g.reject(ruleRoots, formatValue(v)+" can't be resolved")
 	case !g.wasRequested(path, access):
 		g.reject(ruleProtocol, "Codex did not request to "+access+" "+path)
-	case access == "write" && g.a.p.maxLevel == readOnly:
+	case access == "write" && g.a.p.maxLevel == ReadOnly:
 		g.reject(ruleSandbox, "writing "+path+" is more than read-only")
-	case access == "write" && g.a.p.maxLevel == workspaceWrite && !withinAny(g.roots, path):
+	case access == "write" && g.a.p.maxLevel == WorkspaceWrite && !withinAny(g.roots, path):
 		g.reject(ruleRoots, path+" is outside policy.writable_roots")
-	case access == "write" && g.a.p.maxLevel == workspaceWrite && (!writableBelowAny(g.roots, path) || g.a.st.overlapsSensitive(path)):
+	case access == "write" && g.a.p.maxLevel == WorkspaceWrite && (!writableBelowAny(g.roots, path) || g.a.st.overlapsSensitive(path)):
 		g.reject(ruleSandbox, path+" is protected under workspace-write, and policy.writable_roots does not name it")
-	case access == "write" && g.a.p.maxLevel == workspaceWrite && g.a.p.overlapsProtected(g.a.st, g.roots, path):
+	case access == "write" && g.a.p.maxLevel == WorkspaceWrite && g.a.p.overlapsProtected(g.a.st, g.roots, path):
 		g.reject(ruleProtected, path+" overlaps a protected path, a policy file, or a program that runs outside the sandbox")
 	case access == "write" && g.overlappingWritable(path) != "":
 		g.reject(ruleRoots, path+" is in "+g.overlappingWritable(path)+" or contains it, and a command could replace the inner folder by a link")
@@ -222,7 +222,7 @@ func (g *grantFilter) wasRequested(path, access string) bool {
 	files := g.requested.Get("fileSystem")
 	covers := func(v rpc.Value, way string) bool {
 		text, _ := v.Text()
-		folder, err := g.a.st.canonical(text)
+		folder, err := g.a.st.Canonical(text)
 		return err == nil && Within(folder, path) && (way == access || way == "write" && access == "read")
 	}
 	for e := range files.Get("entries").Elements() {
@@ -239,4 +239,21 @@ func (g *grantFilter) wasRequested(path, access string) bool {
 		}
 	}
 	return false
+}
+
+// overlappingWritable returns a folder around or inside path that commands can write, could write
+// before, or could with this grant; "" if there is none.
+//
+// Measured with Codex 0.169: with a grant of WORKSPACE/a/sub, a command replaced a and made a/sub a
+// link. The next command of the turn could write to the link's target.
+func (g *grantFilter) overlappingWritable(path string) string {
+	st := g.a.st
+	folders := slices.Concat(g.written, st.Writable)
+	if t := st.Thread; t != nil && t.Sandbox == WorkspaceWrite.String() {
+		folders = append(folders, t.WritableFolders()...)
+		for _, temp := range st.Temps {
+			folders = append(folders, temp.Path)
+		}
+	}
+	return findNested(folders, path)
 }

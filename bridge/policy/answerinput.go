@@ -72,7 +72,7 @@ func asksToInstall(params rpc.Value) bool {
 
 // decideInstall replaces every answer but declineInstall, unless policy.config_keys lifts the pin.
 func (a *answerDecider) decideInstall(answers rpc.Value, v rpc.Value) {
-	if one, pinned := a.p.findPin([]string{"features", installQuestionID}); pinned {
+	if reason := a.p.pinReason(installQuestionID); reason != "" {
 		no := []byte(`{"answers":["` + declineInstall + `"]}`)
 		if list := v.Get("answers"); v.Len() == 1 && list.Len() == 1 {
 			for e := range list.Elements() {
@@ -81,7 +81,7 @@ func (a *answerDecider) decideInstall(answers rpc.Value, v rpc.Value) {
 				}
 			}
 		}
-		a.set(answers, installQuestionID, "result.answers."+installQuestionID, no, ruleKeys, one.reason)
+		a.set(answers, installQuestionID, "result.answers."+installQuestionID, no, ruleKeys, reason)
 	}
 }
 
@@ -120,7 +120,7 @@ func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Val
 	}
 	switch {
 	case a.st.ThreadRevoked && list.Len() > 0:
-		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleMode, unverifiedReason)
+		a.set(answers, id, field, []byte(`{"answers":[]}`), RuleMode, unverifiedReason)
 	case !plain:
 		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is not one of the offered answers")
 	case lasting:
@@ -137,19 +137,19 @@ func (a *answerDecider) decideElicitation() {
 		return
 	}
 	if v := result.Get("action"); !v.Is("accept") && !v.Is("decline") && !v.Is("cancel") {
-		a.set(result, "action", "result.action", jsonString("decline"), ruleProtocol, formatValue(v)+" is not accept, decline or cancel")
+		a.set(result, "action", "result.action", JSONString("decline"), ruleProtocol, formatValue(v)+" is not accept, decline or cancel")
 	}
 	if !a.request.Params.Get("_meta").Get("codex_approval_kind").Exists() {
 		return
 	}
 	if a.st.ThreadRevoked && result.Get("action").Is("accept") {
-		a.set(result, "action", "result.action", jsonString("decline"), ruleMode, unverifiedReason)
+		a.set(result, "action", "result.action", JSONString("decline"), RuleMode, unverifiedReason)
 	}
 	a.dropUnknownMembers("action", "content", "_meta")
 	a.dropUnaskedContent(result)
 	meta := result.Get("_meta")
 	switch {
-	case isUnset(meta):
+	case IsUnset(meta):
 	case meta.Kind() != rpc.Object:
 		a.drop(result, "_meta", "result._meta", ruleProtocol, "it is "+meta.Kind().String()+", not an object")
 	case meta.Get("persist").Exists():
@@ -165,7 +165,7 @@ func (a *answerDecider) decideElicitation() {
 func (a *answerDecider) dropUnaskedContent(result rpc.Value) {
 	content := result.Get("content")
 	switch {
-	case isUnset(content):
+	case IsUnset(content):
 	case content.Kind() != rpc.Object:
 		a.drop(result, "content", "result.content", ruleProtocol, "it is "+content.Kind().String()+", not an object")
 	default:

@@ -23,13 +23,13 @@ var granularKeys = map[string]bool{
 func (c *decider) decideApproval([]string) {
 	v := c.params.Get("approvalPolicy")
 	switch {
-	case isUnset(v) && c.overlayApproval.Exists():
+	case IsUnset(v) && c.overlayApproval.Exists():
 		c.decideOverlayApproval()
-	case isUnset(v) && c.spec.startsThread:
+	case IsUnset(v) && c.spec.startsThread:
 		c.decideDefaultApproval()
-	case isUnset(v) && c.spec.opensThread:
+	case IsUnset(v) && c.spec.opensThread:
 		c.decideRestoredApproval()
-	case isUnset(v): // a turn keeps that of its thread
+	case IsUnset(v): // a turn keeps that of its thread
 	case !c.p.acceptsApproval(v):
 		c.replaceApproval(v, formatValue(v)+" is not in "+c.p.approvalList())
 	default:
@@ -72,7 +72,7 @@ func (c *decider) narrowsApproval(v rpc.Value) bool {
 	if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.isGated(c.p) || c.restoresGate(v) {
 		return false
 	}
-	few := questionsOf(c.overlayApproval).areFew() && !(c.overlayApproval.Is("never") && c.p.maxLevel == fullAccess)
+	few := questionsOf(c.overlayApproval).areFew() && !(c.overlayApproval.Is("never") && c.p.maxLevel == FullAccess)
 	return few || isUntrusted(c.overlayApproval)
 }
 
@@ -95,7 +95,7 @@ func (c *decider) decideDefaultApproval() {
 		c.replaceApproval(v, "if omitted, Codex would use its default "+string(text)+", which is not in "+p.approvalList())
 	case c.addsDistrust() && c.st.Defaults.Approval == nil:
 		c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
-	case c.st.Defaults.Approval == nil && isUntrusted(v) && !p.acceptsApproval(parseApproval(jsonString("on-request"))):
+	case c.st.Defaults.Approval == nil && isUntrusted(v) && !p.acceptsApproval(parseApproval(JSONString("on-request"))):
 		// Codex takes the first entry of its projects that applies, and the bridge any that distrusts one.
 		c.applyApproval(text, ruleApproval, "if omitted, Codex's own projects would decide between untrusted and on-request, and on-request is not in "+p.approvalList())
 	case p.gatesApproval(text):
@@ -138,7 +138,7 @@ func (c *decider) decideRestoredApproval() {
 		// Measured with Codex 0.169: when a thread opens, Codex continues a goal or a queue at
 		// once, under the stored policy, so a later refusal would be too late. A loaded thread
 		// ignores this field, so nothing compares it with the response.
-		to := jsonString(p.approvals[0])
+		to := JSONString(p.approvals[0])
 		if p.approvals[0] == "never" {
 			to = v.Raw()
 		}
@@ -164,7 +164,7 @@ func (c *decider) restoredApproval() (v rpc.Value, known bool) {
 		c.want(WantStoredApproval)
 		return rpc.Value{}, false
 	case text == nil && c.p.requiresUntrusted() && !c.p.gate:
-		text = jsonString("untrusted") // a refusal would hide Codex's own error
+		text = JSONString("untrusted") // a refusal would hide Codex's own error
 	case text == nil:
 		return parseApproval(nil), true
 	case string(text) == "null":
@@ -213,12 +213,12 @@ func (c *decider) replaceApproval(v rpc.Value, reason string) {
 	switch {
 	case questionsOf(v).areFew():
 		c.reduceApproval(v, c.p.gatesFirst(), reason)
-	case !isUntrusted(v) && c.p.approvals[0] == "never" && c.p.maxLevel == fullAccess:
+	case !isUntrusted(v) && c.p.approvals[0] == "never" && c.p.maxLevel == FullAccess:
 		c.reduceToTools(v, reason)
 	case !isUntrusted(v):
 		c.applyFirst(reason)
 	case c.p.AcceptsApprovalName("untrusted"):
-		c.applyApproval(jsonString("untrusted"), ruleApproval, reason)
+		c.applyApproval(JSONString("untrusted"), ruleApproval, reason)
 	default:
 		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and under each allowed value commands run in the sandbox that untrusted asks about",
 			`send `+strconv.Quote(c.p.approvals[0])+`, add "untrusted" to `+ruleApproval+`, or set policy.gate = true beside "on-request"`)
@@ -232,7 +232,7 @@ func isUntrusted(v rpc.Value) bool {
 
 // applyFirst sets the policy's first approval policy.
 func (c *decider) applyFirst(reason string) {
-	c.applyApproval(jsonString(c.p.approvals[0]), ruleApproval, reason)
+	c.applyApproval(JSONString(c.p.approvals[0]), ruleApproval, reason)
 }
 
 func (p *Policy) approvalList() string {

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -116,8 +117,8 @@ func TestCountOfApprovers(t *testing.T) {
 	if r := d.Refusal(); !strings.Contains(r.Reason, ": 3 members of release and a member of security must approve it") {
 		t.Errorf("%+v", r)
 	}
-	effect := func(count int, group string) policy.Recomputed {
-		return policy.Recomputed{Effect: policy.NeedsApprovers, Approvers: []config.Quorum{{Group: group, Count: count}}}
+	effect := func(count int, group string) replay.Recomputed {
+		return replay.Recomputed{Effect: replay.NeedsApprovers, Approvers: []config.Quorum{{Group: group, Count: count}}}
 	}
 	if two, one := effect(2, "release"), effect(1, "release"); !one.IsLooser(two) || two.IsLooser(one) || !two.IsTighter(one) || two.IsSame(one) {
 		t.Error("fewer approvers are not looser")

@@ -104,7 +104,7 @@ func (c *argsDecider) decideRow() {
 	door := argv.FindDoor(words)
 	switch {
 	case row.Verdict == argv.Never:
-		c.refuse("codex "+row.Name, ruleMode, "it "+row.Why, "use codex exec, which the bridge runs under this policy")
+		c.refuse("codex "+row.Name, RuleMode, "it "+row.Why, "use codex exec, which the bridge runs under this policy")
 	case door != nil:
 		c.requireNamed(door.Name, words, "it "+door.Why+", and only a pattern that writes it out allows it")
 	case row.HasNested() && c.line.Next != "":
@@ -112,7 +112,7 @@ func (c *argsDecider) decideRow() {
 	case row.HasNested() && c.hasUnknown():
 		c.refuse("codex "+row.Name, ruleCommands, "a flag after it is unknown, so the bridge can't find the command in it", "write the flag at the end, or remove it")
 	case row.Verdict == argv.Bridged:
-		c.refuse("codex "+row.Name, ruleMode, "the bridge does not know this form of it", "remove what follows it")
+		c.refuse("codex "+row.Name, RuleMode, "the bridge does not know this form of it", "remove what follows it")
 	case !c.line.Generates() && !c.p.covers(words):
 		c.refuse("codex "+row.Name, ruleCommands, "it "+row.Why+" without this policy, and no pattern in "+c.p.commandList()+" covers it",
 			fmt.Sprintf("to allow it, add %q to %s", row.Name, ruleCommands))
@@ -210,9 +210,9 @@ func (c *argsDecider) decideInteractive() {
 		name, _, _ := strings.Cut(arg, "=")
 		switch {
 		case strings.HasPrefix(name, "--remote"):
-			c.refuse(argText(name), ruleMode, "it names an app-server without this policy", "remove it: codex-bridge connects Codex to one under this policy")
+			c.refuse(argText(name), RuleMode, "it names an app-server without this policy", "remove it: codex-bridge connects Codex to one under this policy")
 		case strings.HasPrefix(name, "--dangerously"), name == "--yolo":
-			c.refuse(argText(name), ruleMode, "it disables Codex's protection", "remove it")
+			c.refuse(argText(name), RuleMode, "it disables Codex's protection", "remove it")
 		}
 	}
 }
@@ -232,7 +232,7 @@ func (c *argsDecider) decideExec() {
 		next := item.At + item.Len
 		// Codex takes all words after --image as images.
 		if len(c.dropped) > before && i > 0 && c.line.Items[i-1].Name == "--image" && next < len(c.line.Args) && !strings.HasPrefix(c.line.Args[next], "-") {
-			c.refuse(c.flagText(item), ruleMode, "without it the next word would be an image", "remove it, or write it before --image")
+			c.refuse(c.flagText(item), RuleMode, "without it the next word would be an image", "remove it, or write it before --image")
 		}
 	}
 }

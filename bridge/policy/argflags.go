@@ -17,9 +17,9 @@ var flagRules = map[string]func(c *argsDecider, item argv.Item){
 	"search": func(c *argsDecider, item argv.Item) { c.decideKey(item, "web_search", `"live"`) },
 	"oss":    func(c *argsDecider, item argv.Item) { c.decideKey(item, "model_provider", `"oss"`) },
 	"local-provider": func(c *argsDecider, item argv.Item) {
-		c.decideKey(item, "oss_provider", string(jsonString(item.Value)))
+		c.decideKey(item, "oss_provider", string(JSONString(item.Value)))
 	},
-	"model":    func(c *argsDecider, item argv.Item) { c.decideKey(item, "model", string(jsonString(item.Value))) },
+	"model":    func(c *argsDecider, item argv.Item) { c.decideKey(item, "model", string(JSONString(item.Value))) },
 	"sandbox":  (*argsDecider).decideSandbox,
 	"approval": (*argsDecider).decideApproval,
 }
@@ -30,16 +30,16 @@ func (c *argsDecider) decideFlag(item argv.Item) {
 	switch {
 	case row == nil:
 	case row.Rule == "drop":
-		c.drop(item, c.flagText(item), ruleMode, row.Reason, row.Hint)
+		c.drop(item, c.flagText(item), RuleMode, row.Reason, row.Hint)
 		return
 	case row.Rule == "refuse":
-		c.refuse(c.flagText(item), ruleMode, row.Reason, row.Hint)
+		c.refuse(c.flagText(item), RuleMode, row.Reason, row.Hint)
 		return
 	case flagRules[row.Rule] != nil:
 		flagRules[row.Rule](c, item)
 		return
 	}
-	c.refuse(c.flagText(item), ruleMode, "the policy has no rule for this flag", "remove it")
+	c.refuse(c.flagText(item), RuleMode, "the policy has no rule for this flag", "remove it")
 }
 
 // decideSandbox drops a looser sandbox than the policy's. Threads get no more than that without it, too.
@@ -57,7 +57,7 @@ func (c *argsDecider) decideSandbox(item argv.Item) {
 // decideApproval drops an approval policy beside app-server, where it has no effect. Codex's terminal
 // interface sends it with each thread, where the bridge decides about it.
 func (c *argsDecider) decideApproval(item argv.Item) {
-	if approvalRank(parseApproval(jsonString(item.Value))) < 0 {
+	if approvalRank(parseApproval(JSONString(item.Value))) < 0 {
 		c.refuse(c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not the name of an approval policy", "write on-request or never")
 		return
 	}

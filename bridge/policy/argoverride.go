@@ -59,9 +59,9 @@ func (p *Policy) isJudgedDefault(key, value string) bool {
 	case approvalPolicyKey:
 		return value == `"never"` || value == `"on-request"`
 	case sandboxModeKey:
-		return p.maxLevel >= workspaceWrite && value == `"`+workspaceWrite.String()+`"`
+		return p.maxLevel >= WorkspaceWrite && value == `"`+WorkspaceWrite.String()+`"`
 	case defaultPermissionsKey:
-		return p.maxLevel >= workspaceWrite && value == `"`+builtinProfiles[workspaceWrite]+`"`
+		return p.maxLevel >= WorkspaceWrite && value == `"`+builtinProfiles[WorkspaceWrite]+`"`
 	}
 	return false
 }
@@ -143,7 +143,7 @@ func (c *argsDecider) flagInstead(key string) string {
 // checkOverride returns the change that the policy would make to an overlay with this key and
 // value; nil if it would allow them. lost reports that Codex must not lose the override.
 func (p *Policy) checkOverride(key, value string) (fault *ArgChange, lost bool) {
-	line := `{"method":"-c","params":{"config":{` + string(jsonString(key)) + `:` + value + `}}}`
+	line := `{"method":"-c","params":{"config":{` + string(JSONString(key)) + `:` + value + `}}}`
 	m, err := rpc.ParseMessage([]byte(line))
 	if err != nil || m.Truncated() {
 		return &ArgChange{Rule: ruleKeys, Reason: "the bridge can't read its value", Hint: "set less"}, findLoss(strings.Split(key, "."), "") != nil
@@ -196,7 +196,7 @@ func parseOverrideValue(text string) (json.RawMessage, bool) {
 	if strings.ContainsAny(text, "\"'\\[]{}\n\r") {
 		return nil, false
 	}
-	return bytes.TrimSpace(jsonString(text)), true
+	return bytes.TrimSpace(JSONString(text)), true
 }
 
 // toJSONValue replaces values that JSON can't express by values that no rule accepts as a name.

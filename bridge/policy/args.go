@@ -133,14 +133,14 @@ func (c *argsDecider) checkUnderstood(item argv.Item) {
 	case strings.HasPrefix(item.Name, "--dangerously"):
 		// The check below covers this flag.
 	case item.State == argv.Unknown:
-		c.refuse(shown, ruleMode, "codex-bridge knows the flags of Codex "+methods.Measured+", and this is none of them here", "remove it; if a newer Codex has it, update codex-bridge")
+		c.refuse(shown, RuleMode, "codex-bridge knows the flags of Codex "+methods.Measured+", and this is none of them here", "remove it; if a newer Codex has it, update codex-bridge")
 	case item.State == argv.Invalid:
-		c.refuse(shown, ruleMode, "its value is missing, or it takes none", "write it as codex --help does")
+		c.refuse(shown, RuleMode, "its value is missing, or it takes none", "write it as codex --help does")
 	case item.Name == "":
-		c.refuse("the word "+argText(item.Value), ruleMode, "beside "+argv.AppServer+" takes no such word", "remove it")
+		c.refuse("the word "+argText(item.Value), RuleMode, "beside "+argv.AppServer+" takes no such word", "remove it")
 	}
 	if strings.HasPrefix(item.Name, "--dangerously") {
-		c.refuse(shown, ruleMode, "it disables Codex's protection", "remove it")
+		c.refuse(shown, RuleMode, "it disables Codex's protection", "remove it")
 	}
 }
 

@@ -216,7 +216,7 @@ func (c *decider) withRoots(folder string) ([]string, error) {
 	if !filepath.IsAbs(folder) {
 		return all, nil // Codex looks up absolute paths
 	}
-	at, err := c.st.canonical(folder)
+	at, err := c.st.Canonical(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -231,11 +231,11 @@ func (c *decider) withRoots(folder string) ([]string, error) {
 // user's configuration.
 func (c *decider) decideConfigFile([]string) {
 	v := c.params.Get("filePath")
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
-	at, _ := c.st.canonical(textOf(v))
-	own, err := c.st.canonical(filepath.Join(c.st.CodexHome, "config.toml")) // an error without CodexHome
+	at, _ := c.st.Canonical(textOf(v))
+	own, err := c.st.Canonical(filepath.Join(c.st.CodexHome, "config.toml")) // an error without CodexHome
 	if err != nil || at != own {
 		c.refuse(rpc.CodeRefused, "params.filePath", ruleMethods, formatValue(v)+" is not the user's configuration", "omit filePath")
 		return

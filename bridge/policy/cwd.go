@@ -15,7 +15,7 @@ func (c *decider) decideWorkspace([]string) {
 	v := c.params.Get("cwd")
 	text, ok := v.Text()
 	if !ok {
-		if !isUnset(v) {
+		if !IsUnset(v) {
 			c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send a string")
 			return
 		}
@@ -29,7 +29,7 @@ func (c *decider) decideWorkspace([]string) {
 		return
 	}
 	if path != text {
-		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path of the workspace")
+		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the workspace")
 	}
 	if c.workspace, c.sent.Workspace = path, path; c.keepsCwd(path) {
 		c.workspace, c.sent.Workspace, c.sent.CwdWithin = c.st.Thread.Workspace, "", c.st.Thread.Workspace
@@ -72,7 +72,7 @@ func (c *decider) setForkCwd() {
 		c.refuseMoved(c.workspace, cwd)
 		return
 	}
-	c.setField("cwd", jsonString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
+	c.setField("cwd", JSONString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
 }
 
 // refuseMoved refuses to open a thread without a cwd that a turn has moved out of the folder where it was
@@ -91,7 +91,7 @@ func (c *decider) refuseMoved(opened, moved string) {
 // writable by itself; a sandboxPolicy makes it writable again.
 func (c *decider) decideTurnCwd([]string) {
 	v := c.params.Get("cwd")
-	if isUnset(v) {
+	if IsUnset(v) {
 		c.keepTurnCwd()
 		return
 	}
@@ -109,11 +109,11 @@ func (c *decider) decideTurnCwd([]string) {
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" is "+c.barredReason(path)+"; the workspace is "+c.workspace, "send the workspace, or open a thread there")
 		return
 	case path != text:
-		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path of the folder")
+		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the folder")
 	}
 	switch {
 	case !c.isReplaceable(path):
-		if isUnset(c.params.Get("runtimeWorkspaceRoots")) && isUnset(c.params.Get("environments")) {
+		if IsUnset(c.params.Get("runtimeWorkspaceRoots")) && IsUnset(c.params.Get("environments")) {
 			c.keepOuterRoots("cwd", []string{path})
 		}
 		if path != c.workspace {
@@ -128,7 +128,7 @@ func (c *decider) decideTurnCwd([]string) {
 // it writable now.
 func (c *decider) keepTurnCwd() {
 	t := c.st.Thread
-	if t.Sandbox == workspaceWrite.String() || !isUnset(c.params.Get("environments")) || c.listsWorkspace() {
+	if t.Sandbox == WorkspaceWrite.String() || !IsUnset(c.params.Get("environments")) || c.listsWorkspace() {
 		return
 	}
 	if Within(c.workspace, t.Cwd) && c.isReplaceable(t.Cwd) {
@@ -145,7 +145,7 @@ func narrowedReason(folder, workspace string) string {
 // listsWorkspace reports whether the request names the workspace as one of its roots.
 func (c *decider) listsWorkspace() bool {
 	for e := range c.params.Get("runtimeWorkspaceRoots").Elements() {
-		if at, err := c.st.canonical(textOf(e)); err == nil && at == c.workspace {
+		if at, err := c.st.Canonical(textOf(e)); err == nil && at == c.workspace {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 	}
 	if err := m.CheckParams(); err != nil {
 		return Decision{Verdict: Deny, Err: NewRefusalError(err.Code, Refusal{
-			Method: m.Method, Rule: ruleProtocol, Field: "params", Origin: p.originOrDefault(ruleMode), Reason: err.Message, Hint: "send an object",
+			Method: m.Method, Rule: ruleProtocol, Field: "params", Origin: p.OriginOrDefault(RuleMode), Reason: err.Message, Hint: "send an object",
 		})}
 	}
 	return p.checkForm(p.decide(m, st), m, checkParams, m.Method, "params")
@@ -28,7 +28,7 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 	if d, refused := p.checkTrace(m); refused {
 		return d
 	}
-	known, verdict, ok := p.methodVerdict(m)
+	known, verdict, ok := p.MethodVerdict(m)
 	if verdict == methods.Ask && st.Consented {
 		verdict = known.Override("allow")
 	}
@@ -48,7 +48,7 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 		}
 		return p.dropNewFields(m, st)
 	case methods.Deny, methods.Ask:
-		return p.refuseMethod(known, verdict, ok)
+		return p.RefuseMethod(known, verdict, ok)
 	}
 	row := p.methods[m.Method]
 	c := decider{p: p.strictest(st.Policies), spec: row, m: m, params: m.Params, st: st}
@@ -123,7 +123,7 @@ func (c *decider) checkRequest() bool {
 	case c.spec.opensThread:
 		c.matchThread()
 	case !c.matchThread():
-		c.refuse(rpc.CodeNotVerified, "params.threadId", ruleMode, "the thread's settings are not verified", "resume the thread first")
+		c.refuse(rpc.CodeNotVerified, "params.threadId", RuleMode, "the thread's settings are not verified", "resume the thread first")
 	default:
 		c.workspace = c.st.Thread.Workspace
 	}
@@ -161,7 +161,7 @@ func (c *decider) result() Decision {
 	}
 	d.Writable = c.newlyWritable
 	// Earlier messages have reported the folders of a workspace-write thread.
-	if t := c.st.Thread; t != nil && !c.spec.opensThread && (c.hasTurnPolicy || c.namesBridgeProfile) && t.Sandbox != workspaceWrite.String() {
+	if t := c.st.Thread; t != nil && !c.spec.opensThread && (c.hasTurnPolicy || c.namesBridgeProfile) && t.Sandbox != WorkspaceWrite.String() {
 		d.Writable = slices.Concat(d.Writable, []string{t.Workspace}, t.Profile.Roots)
 	}
 	if c.spec.opensThread {
@@ -183,13 +183,13 @@ func (c *decider) result() Decision {
 // can't read. They may deny more than the bridge would find out.
 func (c *decider) refuseUnknownSettings() {
 	var omitted []string
-	if isUnset(c.params.Get("approvalPolicy")) {
+	if IsUnset(c.params.Get("approvalPolicy")) {
 		omitted = append(omitted, "approvalPolicy")
 	}
-	if isUnset(c.params.Get("sandbox")) && isUnset(c.params.Get(permissionsKey)) {
+	if IsUnset(c.params.Get("sandbox")) && IsUnset(c.params.Get(permissionsKey)) {
 		omitted = append(omitted, "sandbox or permissions")
 	}
-	c.refuse(rpc.CodeRefused, "params.threadId", ruleMode, "Codex's record of the thread's settings can't be read: "+c.st.StoredProblem,
+	c.refuse(rpc.CodeRefused, "params.threadId", RuleMode, "Codex's record of the thread's settings can't be read: "+c.st.StoredProblem,
 		"send "+strings.Join(omitted, ", and "))
 }
 
@@ -202,12 +202,12 @@ func (c *decider) refuseChangedSettings() {
 		}
 		reason, _ := strings.CutSuffix(change.Reason, "; "+gatedReason) // Codex gets no setting
 		hint := "choose a value that the policy allows"
-		if change.Rule == ruleApproval && c.st.Thread != nil && c.st.Thread.Sandbox == readOnly.String() && c.p.AllowsWriting() {
+		if change.Rule == ruleApproval && c.st.Thread != nil && c.st.Thread.Sandbox == ReadOnly.String() && c.p.AllowsWriting() {
 			// In a terminal a user chooses both at once, most often to let Codex write.
 			hint += "; the sandbox is chosen when a thread opens, in a terminal by codex-bridge -s workspace-write"
 		}
 		c.err = NewRefusalError(rpc.CodeRefused, Refusal{
-			Method: c.m.Method, Rule: change.Rule, Reason: reason, Field: change.Field, Origin: c.p.originOrDefault(change.Rule), Hint: hint, Allowed: change.To,
+			Method: c.m.Method, Rule: change.Rule, Reason: reason, Field: change.Field, Origin: c.p.OriginOrDefault(change.Rule), Hint: hint, Allowed: change.To,
 		})
 		return
 	}
@@ -245,7 +245,7 @@ func (c *decider) recordChange(field string, from rpc.Value, to []byte, rule, re
 		c.refuse(rpc.CodeTooLarge, "params", rule, tooManyChanges, "send fewer forbidden values")
 	}
 	// The parser reuses the line for its next message.
-	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.ruleOrigin(rule), bytes.Clone(from.Raw()), to, false})
+	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.RuleOrigin(rule), bytes.Clone(from.Raw()), to, false})
 }
 
 func (c *decider) ensurePatch() *rpc.Patch {
@@ -266,5 +266,5 @@ func (c *decider) requireArray(field, elements string) (v rpc.Value, ok bool) {
 
 // refuse ends the decision with an error.
 func (c *decider) refuse(code rpc.Code, field, rule, reason, hint string) {
-	c.err = NewRefusalError(code, Refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field, Origin: c.p.originOrDefault(rule), Hint: hint})
+	c.err = NewRefusalError(code, Refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field, Origin: c.p.OriginOrDefault(rule), Hint: hint})
 }

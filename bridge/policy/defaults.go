@@ -58,7 +58,7 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	} {
 		v := cfg.Get(f.key)
 		text, ok := v.Text()
-		if !ok && !isUnset(v) {
+		if !ok && !IsUnset(v) {
 			return nil, fmt.Errorf("config/read: %s is %v", f.key, v.Kind())
 		}
 		*f.to = text
@@ -66,8 +66,8 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 	if d.Permissions != "" && d.Sandbox != "" && sandboxWins(result.Get("layers")) {
 		d.Permissions = ""
 	}
-	if v := cfg.Get("approval_policy"); !isUnset(v) {
-		d.Approval = cloneRaw(v)
+	if v := cfg.Get("approval_policy"); !IsUnset(v) {
+		d.Approval = CloneRaw(v)
 	}
 	for name := range cfg.Get(permissionsKey).Members() {
 		if name == bridgeProfile || strings.HasPrefix(name, bridgeProfile+"-") {
@@ -79,7 +79,7 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 		d.Profiles[name] = parseUserProfile(cfg.Get(permissionsKey), name)
 	}
 	servers := cfg.Get(mcpServersKey)
-	if servers.Kind() != rpc.Object && !isUnset(servers) {
+	if servers.Kind() != rpc.Object && !IsUnset(servers) {
 		return nil, fmt.Errorf("config/read: %s is %v", mcpServersKey, servers.Kind())
 	}
 	d.Servers = make(map[string]bool)
@@ -101,20 +101,20 @@ func ParseDefaults(result rpc.Value) (*Defaults, error) {
 }
 
 func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
-	if isUnset(v) {
+	if IsUnset(v) {
 		return nil
 	}
 	network, roots := v.Get("network_access"), v.Get("writable_roots")
 	var ok bool
-	if d.Network, ok = network.Bool(); !ok && !isUnset(network) {
+	if d.Network, ok = network.Bool(); !ok && !IsUnset(network) {
 		return fmt.Errorf("config/read: sandbox_workspace_write.network_access is %v", network.Kind())
 	}
 	for key, to := range map[string]*bool{"exclude_tmpdir_env_var": &d.NoTmpdir, "exclude_slash_tmp": &d.NoSlashTmp} {
-		if *to, ok = v.Get(key).Bool(); !ok && !isUnset(v.Get(key)) {
+		if *to, ok = v.Get(key).Bool(); !ok && !IsUnset(v.Get(key)) {
 			return fmt.Errorf("config/read: sandbox_workspace_write.%s is %v", key, v.Get(key).Kind())
 		}
 	}
-	if v.Kind() != rpc.Object || roots.Kind() != rpc.Array && !isUnset(roots) {
+	if v.Kind() != rpc.Object || roots.Kind() != rpc.Array && !IsUnset(roots) {
 		return fmt.Errorf("config/read: sandbox_workspace_write has an unknown shape")
 	}
 	for e := range roots.Elements() {
@@ -139,7 +139,7 @@ func (d *Defaults) level() (l level, profiled, ok bool) {
 	}
 	if d.Sandbox == "" {
 		// Measured with Codex 0.169: the default is read-only, in a trusted folder workspace-write.
-		return workspaceWrite, false, true
+		return WorkspaceWrite, false, true
 	}
 	l, ok = parseMode(d.Sandbox)
 	return l, false, ok
@@ -179,10 +179,10 @@ func (c *decider) allowedDefaultRoots() (kept []string, loose bool) {
 	workspace := c.openingFolder()
 	removed := c.removedRoots
 	for _, path := range c.st.Defaults.WritableRoots {
-		at, err := c.st.canonical(path)
+		at, err := c.st.Canonical(path)
 		switch {
 		case err != nil:
-		case c.isAllowedRoot(at) && c.overlappingWritable(at) == "" && c.otherPolicyFile(at) == "" && (at == workspace || workspace == "" || !overlaps(at, workspace)):
+		case c.isAllowedRoot(at) && c.overlappingWritable(at) == "" && c.otherPolicyFile(at) == "" && (at == workspace || workspace == "" || !Overlaps(at, workspace)):
 			kept = append(kept, at)
 		default:
 			removed = append(slices.Clip(removed), at)
@@ -221,7 +221,7 @@ func (c *decider) requireDefaults() {
 		// the stored sandbox and takes its default.
 		leaks = false
 	}
-	if leaks && c.level == workspaceWrite && c.opensDefaultNetwork() {
+	if leaks && c.level == WorkspaceWrite && c.opensDefaultNetwork() {
 		c.required = append(c.required, requiredKey{
 			key: "sandbox_workspace_write.network_access", raw: []byte("false"), rule: ruleNetwork,
 			reason: "Codex's configuration allows the network",
@@ -239,11 +239,11 @@ func (c *decider) requireDefaults() {
 			return
 		}
 		c.required = append(c.required, requiredKey{
-			key: "model_reasoning_effort", raw: jsonString(p.efforts[0]), rule: ruleEfforts,
+			key: "model_reasoning_effort", raw: JSONString(p.efforts[0]), rule: ruleEfforts,
 			reason: "if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.effortList(),
 			// Measured with Codex 0.169: a resume takes the effort from the overlay only if that
 			// names a model.
-			withModel: !c.spec.usesDefaults && isUnset(c.params.Get("model")),
+			withModel: !c.spec.usesDefaults && IsUnset(c.params.Get("model")),
 		})
 	}
 }

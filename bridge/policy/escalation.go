@@ -3,9 +3,12 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -22,84 +25,39 @@ type leaveReason struct{ rule, reason string }
 
 func (l leaveReason) leaves() bool { return l.rule != "" }
 
-// retrySuffix ends the reason of a question about running a command again outside the sandbox,
-// "command failed; retry without sandbox?" in 0.169.0. userRuleSuffix ends the reason of a question
-// that the user's own rules for Codex require.
-const (
-	retrySuffix    = "without sandbox?"
-	userRuleSuffix = "requires approval by policy"
-)
-
-// questionLeaveReason returns why the action of a request of Codex would leave the sandbox. An
-// unknown action leaves it.
-func (p *Policy) questionLeaveReason(method string, params rpc.Value, st State) leaveReason {
-	switch method {
-	case "item/commandExecution/requestApproval":
-		return p.commandLeaveReason(params, st)
-	case "execCommandApproval":
-		return callLeaveReason(st)
-	case "item/fileChange/requestApproval", "applyPatchApproval":
-		if !isUnset(params.Get("grantRoot")) {
-			return leaveReason{ruleRoots, "it allows all changes below " + formatValue(params.Get("grantRoot"))}
-		}
-		return p.patchLeaveReason(method, params, st)
-	}
-	return leaveReason{}
-}
-
-func (p *Policy) commandLeaveReason(params rpc.Value, st State) leaveReason {
-	reason, _ := params.Get("reason").Text()
-	kind := params.Get("kind")
-	switch host := params.Get("networkApprovalContext"); {
-	case !isUnset(host) && p.network:
-		return leaveReason{} // a person decides
-	case !isUnset(host):
-		return leaveReason{ruleNetwork, "the policy forbids the network: " + formatValue(host)}
-	case !isUnset(params.Get("additionalPermissions")):
-		return leaveReason{ruleEscalation, "it requests more permissions than the sandbox gives"}
-	case !isUnset(params.Get("approvalId")), !isUnset(kind) && !kind.Is("command"):
-		return leaveReason{ruleEscalation, "it is about a part of a call, and Codex does not say where that would run"}
-	case strings.HasSuffix(reason, retrySuffix):
-		return leaveReason{ruleEscalation, "it failed in the sandbox and would run again outside"}
-	case st.Thread != nil && asksForEscalation(st.Thread) && !strings.HasSuffix(reason, userRuleSuffix):
-		return leaveReason{ruleEscalation, "under sandbox_approval, Codex asks about commands outside the sandbox"}
-	}
-	return callLeaveReason(st)
-}
-
 // callLeaveReason judges by the model's own call.
 func callLeaveReason(st State) leaveReason {
 	switch st.Escalation {
 	case rules.Sandboxed:
 		return leaveReason{}
 	case rules.Escalated:
-		return leaveReason{ruleEscalation, "the model requests to run it outside the sandbox"}
+		return leaveReason{rule: ruleEscalation, reason: "the model requests to run it outside the sandbox"}
 	}
-	return leaveReason{ruleEscalation, "the bridge can't find out whether it would run in the sandbox"}
+	return leaveReason{rule: ruleEscalation, reason: "the bridge can't find out whether it would run in the sandbox"}
 }
 
 // patchLeaveReason compares the paths of a patch with the writable roots. Measured with Codex
 // 0.169: it writes an accepted patch anywhere.
 func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) leaveReason {
-	paths := st.requestedFiles(method, params)
+	paths := st.RequestedFiles(method, params)
 	if len(paths) == 0 {
-		return leaveReason{ruleRoots, "its files are unknown"}
+		return leaveReason{rule: ruleRoots, reason: "its files are unknown"}
 	}
 	if st.Thread == nil {
-		return leaveReason{ruleRoots, "its thread's writable folders are unknown"}
+		return leaveReason{rule: ruleRoots, reason: "its thread's writable folders are unknown"}
 	}
 	limit := p.patchLimit(st)
 	roots := p.allowed(st, st.Thread.Workspace)
 	for _, text := range paths {
-		found, err := st.readings(text)
+		found, err := st.Readings(text)
 		switch {
 		case text == "":
-			return leaveReason{ruleRoots, "what it changes is not known"}
+			return leaveReason{rule: ruleRoots, reason: "what it changes is not known"}
 		case err != nil:
-			return leaveReason{ruleRoots, clip(text) + " can't be resolved: " + err.Error()}
+			return leaveReason{rule: ruleRoots, reason: Clip(text) + " can't be resolved: " + err.Error()}
 		}
 		if link := policyFileLink(found); link != "" {
-			return leaveReason{ruleProtected, link + " leads to a policy file by a link"}
+			return leaveReason{rule: ruleProtected, reason: link + " leads to a policy file by a link"}
 		}
 		for _, path := range found {
 			if at := p.fileLeaveReason(path, limit, roots, st); at.leaves() {
@@ -121,14 +79,14 @@ func (p *Policy) patchLimit(st State) level {
 // fileLeaveReason compares one reading of a path of a patch with the writable roots.
 func (p *Policy) fileLeaveReason(path string, limit level, roots []string, st State) leaveReason {
 	switch {
-	case limit == readOnly:
-		return leaveReason{ruleSandbox, "to write " + path + " is more than read-only"}
-	case limit == workspaceWrite && !writableBelowAny(roots, path):
-		return leaveReason{ruleRoots, path + " is " + outsideReason(path)}
+	case limit == ReadOnly:
+		return leaveReason{rule: ruleSandbox, reason: "to write " + path + " is more than read-only"}
+	case limit == WorkspaceWrite && !writableBelowAny(roots, path):
+		return leaveReason{rule: ruleRoots, reason: path + " is " + outsideReason(path)}
 	case st.overlapsSensitive(path):
-		return leaveReason{ruleSandbox, path + " is, or contains, a file of Codex or of the policy"}
+		return leaveReason{rule: ruleSandbox, reason: path + " is, or contains, a file of Codex or of the policy"}
 	case p.isProtected(roots, path):
-		return leaveReason{ruleProtected, path + " is in one of policy.protected_paths"}
+		return leaveReason{rule: ruleProtected, reason: path + " is in one of policy.protected_paths"}
 	}
 	return leaveReason{}
 }
@@ -153,32 +111,6 @@ func (p *Policy) compileEscalation(cfg config.Policy) error {
 	return nil
 }
 
-// commandEscalation returns where an accepted command runs, for the rules.
-//
-// Measured with Codex 0.169: under untrusted, and under granular with sandbox_approval, an accepted
-// command that fails in the sandbox runs again outside without a second question. So an acceptance
-// keeps a command inside only under on-request and under granular without sandbox_approval, in a
-// thread with a sandbox.
-func (p *Policy) commandEscalation(l leaveReason, st State) rules.Escalation {
-	t := st.Thread
-	if l.leaves() || t == nil || t.RerunsOutside || t.Sandbox != modeNames[readOnly] && t.Sandbox != modeNames[workspaceWrite] {
-		return rules.EscalationUnknown
-	}
-	if !keepsInSandbox(t.Approval) {
-		return rules.EscalationUnknown
-	}
-	return rules.Sandboxed
-}
-
-// patchEscalation is commandEscalation for a patch. Codex applies a patch once, but in a read-only
-// thread any patch exceeds the sandbox.
-func (p *Policy) patchEscalation(l leaveReason, st State) rules.Escalation {
-	if l.leaves() || st.Thread == nil || st.Thread.Sandbox != modeNames[workspaceWrite] && st.Thread.Sandbox != modeNames[fullAccess] {
-		return rules.EscalationUnknown
-	}
-	return rules.Sandboxed
-}
-
 // keepsInSandbox reports whether an acceptance under an approval policy keeps a command in the
 // sandbox.
 func keepsInSandbox(approval []byte) bool {
@@ -193,31 +125,51 @@ func keepsInSandbox(approval []byte) bool {
 	return ok && !asks
 }
 
-// asksForEscalation reports whether the thread's approval policy has sandbox_approval, so that its
-// questions are about leaving the sandbox.
-func asksForEscalation(t *Thread) bool {
-	doc, err := rpc.ParseValue(t.Approval)
-	if err != nil {
-		return false
-	}
-	asks, _ := doc.Root().Get("granular").Get("sandbox_approval").Bool()
-	return asks
-}
-
 // RerunsOutside reports whether Codex may run an accepted command again outside the sandbox under
 // the approval policy. It returns true for an unknown policy.
 func RerunsOutside(approval json.RawMessage) bool { return !keepsInSandbox(approval) }
 
-// RunsInSandbox reports whether the action of a request of Codex would run in the sandbox, as far
-// as the bridge knows.
-func (p *Policy) RunsInSandbox(method string, params rpc.Value, st State) bool {
-	return !p.questionLeaveReason(method, params, st).leaves()
+// leavesMark begins the reason that a person sees if an action would leave the sandbox.
+const leavesMark = "[codex-bridge: leaves the sandbox] "
+
+// marked returns the reason for a person, with leavesMark. Characters that can't be seen are
+// escaped: the reason may have the name of a file that the model has chosen.
+func (l leaveReason) marked() string {
+	return leavesMark + display.Line(l.reason)
 }
 
-// AcceptStaysInSandbox reports whether an acceptance keeps the action in the sandbox, also after a
-// failure.
-func (p *Policy) AcceptStaysInSandbox(method string, params rpc.Value, st State) bool {
-	at := p.questionLeaveReason(method, params, st)
-	_, reach := p.ruleMatch(method, params, st, at)
-	return !at.leaves() && reach == rules.Sandboxed && isUnset(params.Get("networkApprovalContext"))
+// refuseEscalation refuses an action that would leave the sandbox. Measured with Codex 0.169: after
+// a decline the model gets "rejected by user" for a command and "patch rejected by user" for a
+// patch, without a reason.
+func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
+	reason := "it would leave the sandbox: " + at.reason
+	err := NewRefusalError(rpc.CodeRefused, Refusal{
+		Method: method, Rule: ruleEscalation, Reason: reason, Origin: p.OriginOrDefault(ruleEscalation),
+		Hint: `run it yourself, or set policy.escalation = "ask"`,
+	})
+	return Decision{Verdict: Deny, Err: err, Answer: DeclineResult(method, reason)}
+}
+
+// isUnasked reports whether a patch of st.Files changes a file that must not be changed without a question,
+// and Codex would neither ask nor have its sandbox refuse the change.
+//
+// Measured with Codex 0.169: it asks about a path with a governing folder at the top of the workspace, as
+// the patch spells it, and not about one below.
+func (p *Policy) isUnasked(st State) bool {
+	if st.Thread == nil {
+		return false
+	}
+	for _, name := range st.Files {
+		below, isBelow := strings.CutPrefix(filepath.Clean(name), st.ThreadWorkspace()+string(filepath.Separator))
+		if first, _, _ := strings.Cut(below, string(filepath.Separator)); isBelow && slices.Contains(governingFolders, first) {
+			return false
+		}
+	}
+	roots := p.allowed(st, st.ThreadWorkspace())
+	return slices.ContainsFunc(st.Files, func(name string) bool {
+		found, err := st.Readings(name)
+		return err != nil || policyFileLink(found) != "" || slices.ContainsFunc(found, func(path string) bool {
+			return withinAny(roots, path) && p.fileLeaveReason(path, p.patchLimit(st), roots, st).leaves()
+		})
+	})
 }

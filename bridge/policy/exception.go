@@ -17,7 +17,7 @@ func UseExceptions(used []rules.Exception) Decision {
 func exceptionChanges(m rules.Match) (all []Change) {
 	for _, one := range m.Exceptions {
 		if one.Rule != m.Rule {
-			all = append(all, Change{Field: "result", Rule: ruleRule, Reason: one.Rule.Why() + ": " + clip(one.Part), Origin: one.Rule.Origin.String()})
+			all = append(all, Change{Field: "result", Rule: RuleRule, Reason: one.Rule.Why() + ": " + Clip(one.Part), Origin: one.Rule.Origin.String()})
 		}
 	}
 	return all
@@ -37,7 +37,7 @@ func AddExceptions(list, other []rules.Exception) []rules.Exception {
 
 // CommandExceptions returns the exceptions by which a command of the client passes; nil for another message.
 func (p *Policy) CommandExceptions(m *rpc.Message, st State) []rules.Exception {
-	if p.mode == config.Off || p.rules == nil || !runsCommand(m.Method) || m.Truncated() {
+	if p.mode == config.Off || p.rules == nil || !RunsCommand(m.Method) || m.Truncated() {
 		return nil
 	}
 	return p.matchClientCommand(m, st).Exceptions

@@ -14,7 +14,7 @@ func (c *decider) decideExecCwd([]string) {
 	// folder, not in its cwd.
 	c.workspace = c.st.StartFolder
 	v := c.params.Get("cwd")
-	if isUnset(v) {
+	if IsUnset(v) {
 		return // Codex's start folder
 	}
 	text, ok := v.Text()
@@ -29,7 +29,7 @@ func (c *decider) decideExecCwd([]string) {
 	case !withinAny(c.readableFolders(), path):
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" is "+outsideRoots, "open a thread in that folder first")
 	case path != text:
-		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path of the folder")
+		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the folder")
 	}
 }
 
@@ -42,8 +42,8 @@ func (c *decider) decideExecSandbox([]string) {
 	if c.refuseDeniedExec(object, profile) {
 		return
 	}
-	writes := !isUnset(profile) || !isUnset(object) && !object.Get("type").Is(typeNames[readOnly])
-	if writes && c.p.maxLevel == workspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace}, nil)) > 0 {
+	writes := !IsUnset(profile) || !IsUnset(object) && !object.Get("type").Is(typeNames[ReadOnly])
+	if writes && c.p.maxLevel == WorkspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace}, nil)) > 0 {
 		const reason = "the command could write protected files of its folder"
 		if profile.Exists() {
 			c.dropField("permissionProfile", ruleProtected, reason)
@@ -51,18 +51,18 @@ func (c *decider) decideExecSandbox([]string) {
 		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleProtected, reason)
 		return
 	}
-	if !isUnset(profile) {
+	if !IsUnset(profile) {
 		asked, ok := levelNamed(profile, builtinProfiles[:])
 		to, rule, reason := c.allowedLevel(asked)
 		switch {
-		case !isUnset(object):
+		case !IsUnset(object):
 			level, _ := levelOfPolicy(object)
 			if c.dropOtherSandbox("permissionProfile", profile, "sandboxPolicy", level); c.err == nil {
 				c.decideSandboxPolicy(object)
 			}
 			return
 		case !ok:
-			to, rule, reason = readOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
+			to, rule, reason = ReadOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
 		case to == asked:
 			reason = "the bridge sends a sandboxPolicy, so that Codex's configuration has no effect"
 		}
@@ -71,7 +71,7 @@ func (c *decider) decideExecSandbox([]string) {
 		c.setField("sandboxPolicy", sandboxPolicy{level: to}.json(), rule, reason)
 		return
 	}
-	if isUnset(object) {
+	if IsUnset(object) {
 		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleSandbox, "if omitted, Codex would use its default; send a sandboxPolicy if the command needs more")
 		return
 	}
@@ -87,7 +87,7 @@ func (c *decider) decideExecSandbox([]string) {
 // Measured with Codex 0.169: the default profile may be that of a trusted project around the folder
 // in which Codex was started.
 func (c *decider) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
-	if c.p.maxLevel == fullAccess && object.Get("type").Is(typeNames[fullAccess]) {
+	if c.p.maxLevel == FullAccess && object.Get("type").Is(typeNames[FullAccess]) {
 		return false
 	}
 	if len(c.st.Secrets) > 0 {
@@ -125,7 +125,7 @@ var allowedEnv = []string{
 // sandbox to protect.
 func (c *decider) decideExecEnv([]string) {
 	v := c.params.Get("env")
-	if isUnset(v) || c.p.maxLevel == fullAccess {
+	if IsUnset(v) || c.p.maxLevel == FullAccess {
 		return
 	}
 	if v.Kind() != rpc.Object {

@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
-
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/rules"
 )
@@ -28,11 +26,12 @@ const (
 
 // ExplainTool returns what DecideTool decides about a call, and the rule that decides.
 func (p *Policy) ExplainTool(t ToolCall, st State) ToolAnswer {
-	a, _ := p.explainTool(t, st)
+	a, _ := p.ExplainCall(t, st)
 	return a
 }
 
-func (p *Policy) explainTool(t ToolCall, st State) (ToolAnswer, Decision) {
+// ExplainCall is ExplainTool. It also returns the decision.
+func (p *Policy) ExplainCall(t ToolCall, st State) (ToolAnswer, Decision) {
 	a := ToolAnswer{Mode: p.mode, Decision: "allow", Reason: "no policy is enforced"}
 	if p.mode == config.Off {
 		return a, Decision{}
@@ -59,11 +58,11 @@ func (p *Policy) explainTool(t ToolCall, st State) (ToolAnswer, Decision) {
 	}
 	switch {
 	case m.Rule != nil && (m.Decision == rules.Allow || asked && m.Decision == rules.Ask):
-		a.Rule, a.Origin, a.Reason = ruleRule, m.Rule.Origin.String(), ruleReason(m)
+		a.Rule, a.Origin, a.Reason = RuleRule, m.Rule.Origin.String(), RuleReason(m)
 	case asked && d.LeavesSandbox:
-		a.Rule, a.Origin, a.Reason = ruleEscalation, p.ruleOrigin(ruleEscalation), d.AskReason
+		a.Rule, a.Origin, a.Reason = ruleEscalation, p.RuleOrigin(ruleEscalation), d.AskReason
 	case asked:
-		a.Rule, a.Origin, a.Reason = ruleApproval, p.ruleOrigin(ruleApproval), "no rule matches, and the approval policy untrusted asks about each command"
+		a.Rule, a.Origin, a.Reason = ruleApproval, p.RuleOrigin(ruleApproval), "no rule matches, and the approval policy untrusted asks about each command"
 		if m.Why != "" {
 			a.Reason = m.Why + ", and the approval policy untrusted asks about each command"
 		}
@@ -71,17 +70,4 @@ func (p *Policy) explainTool(t ToolCall, st State) (ToolAnswer, Decision) {
 		a.Reason = "no rule matches, and the call stays in the sandbox"
 	}
 	return a, d
-}
-
-// AssumedThread returns a thread in a folder with the settings that the policy gives a thread without
-// any, for explanations.
-func (p *Policy) AssumedThread(folder string) *Thread {
-	t := &Thread{Workspace: folder, Cwd: folder, Sandbox: p.maxLevel.String(), Approval: json.RawMessage(`"on-request"`)}
-	if len(p.approvals) > 0 {
-		t.Approval = jsonString(p.approvals[0])
-		if p.gate && p.approvals[0] == "untrusted" {
-			t.Approval, t.Gated = jsonString(gatedApproval), true
-		}
-	}
-	return t
 }

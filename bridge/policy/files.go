@@ -32,14 +32,14 @@ func (c *decider) decideReadPath([]string) {
 		c.refuse(rpc.CodeInvalidParams, "params.path", ruleProtocol, "path is "+v.Kind().String(), "send an absolute path")
 		return
 	}
-	path, err := c.st.canonical(text)
+	path, err := c.st.Canonical(text)
 	switch {
 	case err != nil:
 		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable file or folder")
 	case !withinAny(c.readableFolders(), path):
 		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, path+" is "+outsideRoots, "open a thread in its folder first")
 	case path != text:
-		c.setField("path", jsonString(path), ruleRoots, "the bridge sends the canonical path")
+		c.setField("path", JSONString(path), ruleRoots, "the bridge sends the canonical path")
 	}
 }
 
@@ -70,7 +70,7 @@ func (c *decider) canReadFolder(readable []string, folder string) bool {
 	}
 	for at := folder; ; at = filepath.Dir(at) {
 		file := filepath.Join(at, ".codex", "config.toml")
-		if leads, err := c.st.canonical(file); err != nil || leads != file && !withinAny(readable, leads) {
+		if leads, err := c.st.Canonical(file); err != nil || leads != file && !withinAny(readable, leads) {
 			return false
 		}
 		if filepath.Dir(at) == at {
@@ -84,7 +84,7 @@ func (c *decider) canReadFolder(readable []string, folder string) bool {
 // without a cwd it returns no project's. Its TUI reads that of ".".
 func (c *decider) decideReadCwd([]string) {
 	v := c.params.Get("cwd")
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	text, ok := v.Text()
@@ -95,7 +95,7 @@ func (c *decider) decideReadCwd([]string) {
 	case !c.canReadFolder(c.readableFolders(), path):
 		c.dropField("cwd", ruleRoots, path+" is "+outsideRoots+", or its configuration is")
 	case !v.Is(path):
-		c.setField("cwd", jsonString(path), ruleRoots, "the bridge sends the canonical path")
+		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path")
 	}
 }
 
@@ -103,7 +103,7 @@ func (c *decider) decideReadCwd([]string) {
 func (c *decider) decideReadCwds(fields []string) {
 	field := fields[0]
 	v := c.params.Get(field)
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	readable := c.readableFolders()
@@ -121,7 +121,7 @@ func (c *decider) decideReadCwds(fields []string) {
 func (c *decider) decideMarketplace(fields []string) {
 	field := fields[0]
 	v := c.params.Get(field)
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	readable := c.readableFolders()
@@ -131,11 +131,11 @@ func (c *decider) decideMarketplace(fields []string) {
 	if c.st.Home != "" {
 		readable = append(readable, filepath.Join(c.st.Home, ".agents"))
 	}
-	path, err := c.st.canonical(textOf(v))
+	path, err := c.st.Canonical(textOf(v))
 	switch {
 	case err != nil || !withinAny(readable, path):
 		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, formatValue(v)+" is "+outsideRoots, "open a thread in its folder first")
 	case !v.Is(path):
-		c.setField(field, jsonString(path), ruleRoots, "the bridge sends the canonical path")
+		c.setField(field, JSONString(path), ruleRoots, "the bridge sends the canonical path")
 	}
 }

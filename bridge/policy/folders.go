@@ -23,7 +23,7 @@ func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 	var f pathList
 	for e := range v.Elements() {
 		text, _ := e.Text()
-		path, err := c.st.canonical(text)
+		path, err := c.st.Canonical(text)
 		switch {
 		case e.Kind() != rpc.String:
 			f.invalid = true
@@ -85,7 +85,7 @@ func (f *pathList) reason() string { return strings.Join(f.reasons, "; ") }
 func (c *decider) decideWorkspaceRoots([]string) {
 	const field = "runtimeWorkspaceRoots"
 	v := c.params.Get(field)
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	if _, ok := c.requireArray(field, "paths"); !ok {
@@ -114,7 +114,7 @@ const otherRoots = "send the workspace as cwd and root, or open a thread with th
 func (c *decider) rootFilter(list rpc.Value) func(path string) bool {
 	var all []string
 	for e := range list.Elements() {
-		if at, err := c.st.canonical(textOf(e)); err == nil && c.canWorkIn(at) {
+		if at, err := c.st.Canonical(textOf(e)); err == nil && c.canWorkIn(at) {
 			all = append(all, at)
 		}
 	}
@@ -131,7 +131,7 @@ func (c *decider) rootFilter(list rpc.Value) func(path string) bool {
 // machine, with the folders of the thread. So the bridge removes none.
 func (c *decider) decideEnvironments([]string) {
 	const field = "environments"
-	if isUnset(c.params.Get(field)) {
+	if IsUnset(c.params.Get(field)) {
 		return
 	}
 	v, ok := c.requireArray(field, "environments")
@@ -171,7 +171,7 @@ func (c *decider) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why s
 		return nil, "only the environment local is allowed, not " + formatValue(e.Get("environmentId"))
 	}
 	text, _ := e.Get("cwd").Text() // "" has no canonical path
-	cwd, err := c.st.canonical(text)
+	cwd, err := c.st.Canonical(text)
 	switch {
 	case err != nil:
 		return nil, "its cwd can't be resolved"
@@ -183,10 +183,10 @@ func (c *decider) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why s
 	if cwd != c.workspace {
 		c.newlyWritable = append(c.newlyWritable, cwd)
 	}
-	raw = append([]byte(`{"environmentId":"local","cwd":`), jsonString(cwd)...)
+	raw = append([]byte(`{"environmentId":"local","cwd":`), JSONString(cwd)...)
 	roots := e.Get("runtimeWorkspaceRoots")
 	switch {
-	case isUnset(roots):
+	case IsUnset(roots):
 		c.keepOuterRoots("environments", []string{cwd})
 		return append(raw, '}'), ""
 	case roots.Kind() != rpc.Array:

@@ -31,7 +31,7 @@ func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) 
 		field += "." + wrong.Path
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidParams, Refusal{
-		Method: subject, Rule: ruleProtocol, Field: field, Origin: p.originOrDefault(ruleMode),
+		Method: subject, Rule: ruleProtocol, Field: field, Origin: p.OriginOrDefault(RuleMode),
 		Reason: fmt.Sprintf("it is %s where Codex %s has %s", wrong.Found, methods.Measured, wrong.Want), Hint: "send it in the form of Codex's JSON schema",
 	})}
 }
@@ -59,9 +59,9 @@ func (c *decider) dropUnknownFields() {
 		name, ok := c.p.checkedFields[methods.FoldName(key)]
 		switch {
 		case ok && key == name:
-			c.dropField(key, ruleMode, "this method does not have it, but a later version of Codex may")
+			c.dropField(key, RuleMode, "this method does not have it, but a later version of Codex may")
 		case ok:
-			c.dropField(key, ruleMode, "it reads like "+name+", and a later version of Codex may read it as that")
+			c.dropField(key, RuleMode, "it reads like "+name+", and a later version of Codex may read it as that")
 		case !c.p.allowsUnknown:
 			c.dropField(key, ruleUnknown, newFieldReason(key))
 		}

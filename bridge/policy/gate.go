@@ -3,10 +3,8 @@ package policy
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
@@ -26,7 +24,7 @@ func (p *Policy) gatesApproval(approval json.RawMessage) bool {
 }
 
 // gatesFirst reports the same for the policy's first approval policy.
-func (p *Policy) gatesFirst() bool { return p.gatesApproval(jsonString(p.approvals[0])) }
+func (p *Policy) gatesFirst() bool { return p.gatesApproval(JSONString(p.approvals[0])) }
 
 // Decision.Gated points to these, so that a decision needs no allocation.
 var gatedTrue, gatedFalse = true, false
@@ -40,7 +38,7 @@ func (c *decider) applyApproval(to json.RawMessage, rule, reason string) {
 	c.gated = &gatedFalse
 	if c.p.gatesApproval(to) {
 		c.gated = &gatedTrue
-		to = jsonString(gatedApproval)
+		to = JSONString(gatedApproval)
 		if rule == "" {
 			rule = ruleGate
 		} else {
@@ -92,45 +90,4 @@ func (p *Policy) ShownApproval(t *Thread) json.RawMessage {
 		return json.RawMessage(`"untrusted"`)
 	}
 	return nil
-}
-
-// decideAsk decides whether the bridge asks a person about a tool call that the rules and
-// policy.escalation do not deny.
-//
-// Codex itself asks about a command that leaves the sandbox, and with more detail, so the bridge
-// leaves that question to Codex. Codex may read the paths of a patch in another way, so the bridge
-// asks about patches. line is the result of lineLeaveReason.
-func (p *Policy) decideAsk(t ToolCall, st State, m rules.Match, line leaveReason) (d Decision) {
-	gated := p.IsGated(t, st.Thread)
-	asked := m.Decision == rules.Ask || m.Decision != rules.Allow && gated
-	switch {
-	case !p.gate || st.Thread == nil || slices.Contains([]string{`"never"`, `"untrusted"`}, string(st.Thread.Approval)):
-		return d
-	case t.Name == "Bash" && st.Escalation == rules.Escalated && st.Thread.Sandbox != fullAccess.String():
-		if st.EscalationRequested || !asked && !line.leaves() {
-			return d
-		}
-		// Codex may run this call inside the sandbox, without a question.
-		if line.leaves() {
-			return Decision{Ask: true, AskReason: line.marked(), LeavesSandbox: true}
-		}
-		st.Escalation = rules.EscalationUnknown
-		return Decision{Ask: true, AskReason: callLeaveReason(st).marked(), LeavesSandbox: true}
-	case st.Thread.Sandbox == fullAccess.String() && asked:
-		return Decision{Ask: true, AskReason: leavesMark + "the thread has no sandbox", LeavesSandbox: true}
-	case line.leaves():
-		return Decision{Ask: true, AskReason: line.marked(), LeavesSandbox: true}
-	case t.Name == "apply_patch" || t.AppliesPatch():
-		st.Files = t.ChangedFiles()
-		if at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st); at.leaves() && (t.Name == "apply_patch" || p.isUnasked(st)) {
-			return Decision{Ask: true, AskReason: at.marked(), LeavesSandbox: true}
-		}
-	}
-	switch {
-	case m.Decision == rules.Ask:
-		return Decision{Ask: true, AskReason: ruleQuestion(m)}
-	case asked:
-		return Decision{Ask: true, AskReason: "the policy asks before each command and patch (" + ruleApproval + ", " + p.originOrDefault(ruleApproval) + ")"}
-	}
-	return d
 }

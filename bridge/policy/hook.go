@@ -29,15 +29,15 @@ func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set, otherH
 	case v.Outcome == userrules.Stays:
 		return Decision{Verdict: Pass}
 	case v.Outcome == userrules.Leaves || v.Outcome == userrules.Asks:
-		from, to := jsonString(command), jsonString(userrules.Wrap(command))
+		from, to := JSONString(command), JSONString(userrules.Wrap(command))
 		return Decision{Verdict: Rewrite, Message: fmt.Appendf(nil, `{"command":%s}`, to), Changes: []Change{{
-			Field: "tool_input.command", Rule: ruleSandbox, Reason: v.Reason, Origin: p.ruleOrigin(ruleSandbox), From: from, To: to,
+			Field: "tool_input.command", Rule: ruleSandbox, Reason: v.Reason, Origin: p.RuleOrigin(ruleSandbox), From: from, To: to,
 		}}}
 	case v.Outcome == userrules.Forbids:
 		return p.refuseByCodexRule(v.Reason)
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: "it may leave the sandbox without a question: " + v.Reason, Origin: p.originOrDefault(ruleSandbox),
+		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: "it may leave the sandbox without a question: " + v.Reason, Origin: p.OriginOrDefault(ruleSandbox),
 		Hint: "run it yourself, or change your rule for Codex",
 	})}
 }
@@ -45,7 +45,7 @@ func (p *Policy) ConfineCommand(t ToolCall, st State, own *userrules.Set, otherH
 // isConfined reports whether a rule for Codex could let the command of a call out of a sandbox.
 func (t ToolCall) isConfined(st State) bool {
 	_, ok := t.Input.Get("command").Text()
-	return t.Name == "Bash" && ok && (st.Thread == nil || st.Thread.Sandbox != fullAccess.String())
+	return t.Name == "Bash" && ok && (st.Thread == nil || st.Thread.Sandbox != FullAccess.String())
 }
 
 // ApplyCodexRules applies to a decision that lets a call run the rules for Codex that ask or forbid, and from which
@@ -80,13 +80,10 @@ func (p *Policy) ApplyCodexRules(d Decision, t ToolCall, st State, own *userrule
 // refuseByCodexRule refuses a command by a rule for Codex.
 func (p *Policy) refuseByCodexRule(reason string) Decision {
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: reason, Origin: p.originOrDefault(ruleSandbox),
+		Method: "hook/preToolUse", Rule: ruleSandbox, Reason: reason, Origin: p.OriginOrDefault(ruleSandbox),
 		Hint: "run it yourself, or change that rule for Codex",
 	})}
 }
-
-// toolApproval is the method by which Codex asks about an MCP server's tool.
-const toolApproval = "mcpServer/elicitation/request"
 
 // AsksAboutMCP reports whether Codex asks the client about tools of MCP servers in a verified thread. Under
 // never it rejects them, and another reviewer than the user decides in the client's place.
@@ -103,7 +100,7 @@ func AsksAboutMCP(thread *Thread) bool {
 func (p *Policy) DecidePermission(t ToolCall, st State) Decision {
 	const method = "hook/permissionRequest"
 	refusal := Refusal{Method: method, Rule: ruleEscalation, Hint: "answer the approval that Codex sends to the client instead, or add a rule to policy.rule"}
-	switch override := p.overrides[toolApproval]; {
+	switch override := p.MethodOverride(toolApproval); {
 	case !strings.HasPrefix(t.Name, "mcp__"):
 		refusal.Reason = "a hook allowed the call, and the bridge can't tell whether it stays inside the sandbox"
 	case override == "deny" || override == "ask":
@@ -111,15 +108,15 @@ func (p *Policy) DecidePermission(t ToolCall, st State) Decision {
 	case st.Thread.asksNothing():
 		refusal.Rule, refusal.Reason = ruleApproval, "a hook allowed the call, and "+noQuestions
 	case st.ThreadRevoked:
-		refusal.Rule, refusal.Reason = ruleMode, unverifiedReason
+		refusal.Rule, refusal.Reason = RuleMode, unverifiedReason
 	default:
-		if p.rules != nil {
+		if p.HasRules() {
 			if m := p.matchTool(t, st); m.Decision == rules.Deny {
 				return p.ruleRefusal(method, m)
 			}
 		}
 		return Decision{Verdict: Pass}
 	}
-	refusal.Origin = p.originOrDefault(refusal.Rule)
+	refusal.Origin = p.OriginOrDefault(refusal.Rule)
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, refusal)}
 }

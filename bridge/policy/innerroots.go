@@ -50,7 +50,7 @@ func (c *decider) innerRoots(outer []string) map[string]string {
 func (c *decider) refuseEnvironmentAround(inner map[string]string) {
 	for environment := range c.params.Get("environments").Elements() {
 		writable := c.absoluteRoots(slices.Values([]string{textOf(environment.Get("cwd"))}))
-		if roots := environment.Get("runtimeWorkspaceRoots"); !isUnset(roots) {
+		if roots := environment.Get("runtimeWorkspaceRoots"); !IsUnset(roots) {
 			writable = c.absoluteRoots(textsOf(roots))
 		}
 		for _, root := range slices.Sorted(maps.Keys(inner)) {
@@ -133,7 +133,7 @@ func (s *SentSettings) RemovedRoots(st State) []string {
 
 // restoresRoots reports whether Codex gives the thread of the request the roots with which it has recorded it.
 func (c *decider) restoresRoots() bool {
-	return c.m.Method == "thread/resume" && isUnset(c.params.Get("runtimeWorkspaceRoots"))
+	return c.m.Method == "thread/resume" && IsUnset(c.params.Get("runtimeWorkspaceRoots"))
 }
 
 // outerRoots returns the roots that the opening thread gets: those of the request, those that Codex has recorded, or the
@@ -174,7 +174,7 @@ func (c *decider) outerRoots(folders []string) []string {
 // Measured with Codex 0.169 and 0.171: a cwd of the request takes the place of the recorded one among the recorded roots.
 func (c *decider) restoredRoots(folder string) []string {
 	roots := c.absoluteRoots(slices.Values(c.st.Stored.Roots))
-	if isUnset(c.params.Get("cwd")) {
+	if IsUnset(c.params.Get("cwd")) {
 		return roots
 	}
 	recorded := c.absoluteRoots(slices.Values([]string{c.st.Stored.Cwd}))[0]
@@ -337,7 +337,7 @@ func (t TempFolder) key() string {
 // absoluteRoots returns the canonical paths of roots. One that can't be resolved stays as it is written.
 func (c *decider) absoluteRoots(texts func(yield func(string) bool)) (roots []string) {
 	for text := range texts {
-		at, err := c.st.canonical(text)
+		at, err := c.st.Canonical(text)
 		if err != nil {
 			at = filepath.Clean(text)
 		}

@@ -17,7 +17,7 @@ const (
 // 0.169: the configuration of an untrusted project is listed, too, with a disabledReason.
 func activeLayers(layers rpc.Value) (active []rpc.Value) {
 	for layer := range layers.Elements() {
-		if isUnset(layer.Get("disabledReason")) {
+		if IsUnset(layer.Get("disabledReason")) {
 			active = append(active, layer)
 		}
 	}
@@ -30,7 +30,7 @@ func activeLayers(layers rpc.Value) (active []rpc.Value) {
 func sandboxWins(layers rpc.Value) bool {
 	for _, layer := range activeLayers(layers) {
 		cfg := layer.Get("config")
-		mode, profile := !isUnset(cfg.Get(sandboxModeKey)), !isUnset(cfg.Get(defaultPermissionsKey))
+		mode, profile := !IsUnset(cfg.Get(sandboxModeKey)), !IsUnset(cfg.Get(defaultPermissionsKey))
 		if mode || profile {
 			return !profile
 		}
@@ -44,7 +44,7 @@ func sandboxWins(layers rpc.Value) bool {
 func (d *Defaults) parseRank(layers rpc.Value) {
 	for _, layer := range activeLayers(layers) {
 		kind, cfg := textOf(layer.Get("name").Get("type")), layer.Get("config")
-		mode, profile := !isUnset(cfg.Get(sandboxModeKey)), !isUnset(cfg.Get(defaultPermissionsKey))
+		mode, profile := !IsUnset(cfg.Get(sandboxModeKey)), !IsUnset(cfg.Get(defaultPermissionsKey))
 		switch {
 		case strings.HasPrefix(kind, managedLayer):
 			d.BeatsMode, d.BeatsProfile = d.BeatsMode || mode || profile, d.BeatsProfile || mode || profile
@@ -72,7 +72,7 @@ func (d *Defaults) parseReplaced(layers rpc.Value) {
 		if namesUserProfile(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-		if slices.Contains(ownLayers, kind) && (name != "" || !isUnset(cfg.Get(sandboxModeKey))) {
+		if slices.Contains(ownLayers, kind) && (name != "" || !IsUnset(cfg.Get(sandboxModeKey))) {
 			break
 		}
 	}
@@ -95,7 +95,7 @@ func (d *Defaults) parseDisabled(layers rpc.Value) {
 		switch {
 		case mode == "" && profile == "":
 			continue
-		case !isUnset(layer.Get("disabledReason")) && layer.Get("name").Get("type").Is(projectLayer):
+		case !IsUnset(layer.Get("disabledReason")) && layer.Get("name").Get("type").Is(projectLayer):
 			d.Disabled = &Defaults{Sandbox: mode, Permissions: profile}
 		}
 		return // a stronger layer has a sandbox

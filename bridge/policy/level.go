@@ -6,9 +6,9 @@ import "codex-bridge.example/rpc"
 type level uint8
 
 const (
-	readOnly level = iota
-	workspaceWrite
-	fullAccess
+	ReadOnly level = iota
+	WorkspaceWrite
+	FullAccess
 )
 
 // A level has three names: as a mode in thread requests and the configuration, as the type of a
@@ -28,7 +28,7 @@ func parseMode(mode string) (level, bool) {
 			return level(i), true
 		}
 	}
-	return readOnly, false
+	return ReadOnly, false
 }
 
 // builtinProfileLevel returns the level of a builtin profile; false for others, whose rights are
@@ -40,7 +40,7 @@ func builtinProfileLevel(id string) (level, bool) {
 			return level(i), true
 		}
 	}
-	return readOnly, false
+	return ReadOnly, false
 }
 
 // levelNamed returns the level whose name in names is exactly v. Measured with Codex 0.169: it also
@@ -51,5 +51,5 @@ func levelNamed(v rpc.Value, names []string) (level, bool) {
 			return level(i), true
 		}
 	}
-	return readOnly, false
+	return ReadOnly, false
 }

@@ -22,43 +22,42 @@ const (
 	maxLinePath = 8192
 )
 
-// lineLeaveReason returns the reason if a shell command names a protected path to change it. The
+// LineLeaveReason returns the reason if a shell command names a protected path to change it. The
 // sandbox protects such paths only at the top of a workspace.
-func (p *Policy) lineLeaveReason(t ToolCall, st State) leaveReason {
-	if t.Name != "Bash" || st.Thread == nil || st.EscalationRequested && st.Thread.Sandbox != fullAccess.String() {
+func (p *Policy) LineLeaveReason(t ToolCall, st State) leaveReason {
+	if t.Name != "Bash" || st.Thread == nil || st.EscalationRequested && st.Thread.Sandbox != FullAccess.String() {
 		return leaveReason{} // Codex asks about a command that certainly runs outside the sandbox
 	}
 	text, _ := t.Input.Get("command").Text()
 	resolver := lineResolver{State: st}
-	dirs := rules.Dirs{Home: st.Home, Follow: resolver.followFolder, Lines: st.lines}
-	dirs.Cwd, _ = st.canonical(t.Cwd)
+	dirs := rules.Dirs{Home: st.Home, Follow: resolver.followFolder, Lines: st.Lines}
+	dirs.Cwd, _ = st.Canonical(t.Cwd)
 	roots := p.allowed(st, st.Thread.Workspace)
 	files, tooLong := rules.ChangedFiles(text, t.Shell, dirs)
 	for _, file := range files {
 		resolver.spend(file.Path)
 	}
-	// Codex itself protects the governing folders.
-	protectsMore := slices.ContainsFunc(p.protected, func(names []string) bool { return !isGoverning(names[0]) })
+	protectsMore := p.protectsMore()
 	if (tooLong || resolver.work > maxLineWork) && protectsMore {
-		return leaveReason{ruleProtected, "the command line is too long for the check of policy.protected_paths, or has a patch that can't be read"}
+		return leaveReason{rule: ruleProtected, reason: "the command line is too long for the check of policy.protected_paths, or has a patch that can't be read"}
 	}
 	for _, file := range files {
 		if p.changesProtected(file.Path, file.Computed, roots, st) {
-			return leaveReason{ruleProtected, "it changes " + file.Path + ", which is in one of policy.protected_paths"}
+			return leaveReason{rule: ruleProtected, reason: "it changes " + file.Path + ", which is in one of policy.protected_paths"}
 		}
 		if resolver.work > maxLineWork {
 			continue
 		}
 		targets, err := st.targets(file)
 		if err != nil && protectsMore {
-			return leaveReason{ruleProtected, "the bridge can't find out whether it changes a path of policy.protected_paths: " + argText(file.Path) + ": " + err.Error()}
+			return leaveReason{rule: ruleProtected, reason: "the bridge can't find out whether it changes a path of policy.protected_paths: " + argText(file.Path) + ": " + err.Error()}
 		}
 		if link := policyFileLink(targets); link != "" {
-			return leaveReason{ruleProtected, "it changes " + link + ", which leads to a policy file by a link"}
+			return leaveReason{rule: ruleProtected, reason: "it changes " + link + ", which leads to a policy file by a link"}
 		}
 		for _, at := range targets {
 			if p.changesProtected(at, file.Computed, roots, st) {
-				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+				return leaveReason{rule: ruleProtected, reason: "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
 	}
@@ -84,7 +83,7 @@ func (r *lineResolver) followFolder(path string) (string, error) {
 	if !r.spend(path) {
 		return "", PathError("there is too much to resolve")
 	}
-	at, err := r.follow(path)
+	at, err := r.Follow(path)
 	if err != nil && !errors.As(err, new(PathError)) {
 		return path, nil // no shell can change to it
 	}
@@ -108,7 +107,7 @@ func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 		return nil, PathError("it is too long")
 	}
 	var unknown PathError
-	found, err := st.readings(path)
+	found, err := st.Readings(path)
 	for _, at := range found {
 		targets = append(targets, filepath.Join(at, rest))
 	}
@@ -116,7 +115,7 @@ func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 	case errors.As(err, &unknown):
 		return nil, unknown
 	case err != nil:
-		followed, err := st.follow(path)
+		followed, err := st.Follow(path)
 		switch {
 		case err == nil:
 			targets = append(targets, filepath.Join(followed, rest))
@@ -132,16 +131,16 @@ func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st State) leaveReason {
 	places, ok := patchPlaces(command, cwd)
 	if !ok {
-		return leaveReason{ruleProtected, "the bridge can't find out the folder of the patch"}
+		return leaveReason{rule: ruleProtected, reason: "the bridge can't find out the folder of the patch"}
 	}
 	for _, name := range places {
-		found, err := st.readings(name)
+		found, err := st.Readings(name)
 		if err != nil {
 			found = append(found, filepath.Clean(name)) // Codex removes ".." as text
 		}
 		for _, at := range found {
 			if p.changesProtected(at, false, roots, st) {
-				return leaveReason{ruleProtected, "it changes " + at + ", which is in one of policy.protected_paths"}
+				return leaveReason{rule: ruleProtected, reason: "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
 	}
@@ -172,27 +171,6 @@ func patchPlaces(command, cwd string) (places []string, ok bool) {
 	return places, true
 }
 
-// changesProtected reports whether path leads into a protected path of a root that Codex does not
-// mount read-only. A relative path is a part of a path. A computed path does not count for .git and
-// other folders that Codex protects, because common scripts remove "$tmp/.git".
-func (p *Policy) changesProtected(path string, computed bool, roots []string, st State) bool {
-	seen, top := path, "" // in its root, and in the workspace, at whose top Codex mounts them
-	if filepath.IsAbs(path) {
-		if path = filepath.Clean(path); !withinAny(roots, path) {
-			return false
-		}
-		seen = relativeToRoot(roots, path)
-		if Within(st.Thread.Workspace, path) {
-			top = path[len(st.Thread.Workspace):]
-		}
-	}
-	topNames := splitPath(top)
-	counts := func(kept []string) bool {
-		return !(computed && isGoverning(kept[0])) && !(hasNames(topNames, kept) && st.Thread.mountsReadOnly(kept))
-	}
-	return p.leadsInto(seen, counts) || strings.Contains(seen, "..") && p.leadsInto(filepath.Clean(seen), counts)
-}
-
 // AppliesPatch reports whether the call is a shell command out of which Codex may take a patch.
 func (t ToolCall) AppliesPatch() bool {
 	text, _ := t.Input.Get("command").Text()
@@ -213,9 +191,9 @@ func patchFolder(command, cwd string) string {
 
 var patchCd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*cd\s+(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*&&`) })
 
-// redirectedFolder returns a writable folder of the thread whose path now leads elsewhere by a
+// RedirectedFolder returns a writable folder of the thread whose path now leads elsewhere by a
 // link; "" if there is none.
-func (st State) redirectedFolder() string {
+func (st State) RedirectedFolder() string {
 	var folders []string
 	if st.Thread != nil {
 		folders = slices.Concat([]string{st.Thread.Workspace}, st.Thread.Profile.Roots, st.Thread.Roots, st.Thread.Writable)
@@ -224,7 +202,7 @@ func (st State) redirectedFolder() string {
 		folders = append(folders, t.Path)
 	}
 	for _, folder := range folders {
-		if at, err := st.canonical(folder); err != nil || at != folder {
+		if at, err := st.Canonical(folder); err != nil || at != folder {
 			return folder
 		}
 	}

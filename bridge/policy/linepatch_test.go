@@ -1,14 +1,15 @@
 package policy_test
 
 import (
-	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/rules"
-	"codex-bridge.example/rpc"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/rpc"
 )
 
 // TestPatchAfterOddCd checks that a patch in a shell command is checked in every folder that Codex

@@ -40,7 +40,7 @@ func linkedProtected(st State, entries map[string]any, folders []string) string 
 	for _, at := range slices.Sorted(maps.Keys(relative)) { // a folder before what is in it
 		for _, folder := range folders {
 			path := filepath.Join(folder, filepath.FromSlash(at))
-			to, err := st.follow(path)
+			to, err := st.Follow(path)
 			reason := display.Quote(path) + " is a link to " + display.Quote(to)
 			switch {
 			case errors.Is(err, syscall.ENOTDIR):

@@ -20,8 +20,8 @@ const managedLayer = "legacyManagedConfig"
 func (d *Defaults) parseManaged(result rpc.Value) {
 	d.Managed = make(map[string]json.RawMessage)
 	add := func(key string, v rpc.Value) {
-		if _, said := d.Managed[key]; !said && !isUnset(v) { // an earlier layer wins
-			d.Managed[key] = cloneRaw(v)
+		if _, said := d.Managed[key]; !said && !IsUnset(v) { // an earlier layer wins
+			d.Managed[key] = CloneRaw(v)
 		}
 	}
 	for layer := range result.Get("layers").Elements() {
@@ -45,7 +45,7 @@ func (d *Defaults) parseManaged(result rpc.Value) {
 func (c *decider) refuseManaged() bool {
 	for _, key := range slices.Sorted(maps.Keys(c.st.Defaults.Managed)) {
 		if c.conflictsManaged(key, string(c.st.Defaults.Managed[key])) {
-			c.refuse(rpc.CodeRefused, "params", ruleMode, "managed_config.toml of this machine sets "+key+", which wins over what the bridge sets for a thread",
+			c.refuse(rpc.CodeRefused, "params", RuleMode, "managed_config.toml of this machine sets "+key+", which wins over what the bridge sets for a thread",
 				"remove "+key+" from it, if you manage the machine")
 			return true
 		}
@@ -60,7 +60,7 @@ func (c *decider) conflictsManaged(key, value string) bool {
 	case projectsKey: // under "user" it counts as the user's own trust
 		return c.p.trust == trustNever && strings.Contains(value, `"`+string(trusted)+`"`)
 	case workspaceWriteKey + ".network_access":
-		return value == "true" && !c.p.network && c.level == workspaceWrite && c.takesManagedSandbox()
+		return value == "true" && !c.p.network && c.level == WorkspaceWrite && c.takesManagedSandbox()
 	case workspaceWriteKey + ".writable_roots": // also roots of a read-only thread
 		_, loose := c.allowedDefaultRoots()
 		return loose && c.takesManagedSandbox()

@@ -11,12 +11,12 @@ import (
 const (
 	ruleMethods = "policy.methods"
 	ruleUnknown = "policy.unknown_methods"
-	ruleMode    = "policy.mode"
+	RuleMode    = "policy.mode"
 )
 
-// methodVerdict returns the verdict of the method table and policy.methods for a client's message;
+// MethodVerdict returns the verdict of the method table and policy.methods for a client's message;
 // false if the table does not have the method.
-func (p *Policy) methodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
+func (p *Policy) MethodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
 	side := methods.ClientRequest
 	row, known := p.newer.Lookup(side, m.Method)
 	if m.Kind == rpc.Notification {
@@ -51,15 +51,15 @@ func (p *Policy) DecideOwnMethod(m *rpc.Message, beginsWork bool) Decision {
 	switch {
 	case p.mode == config.Off:
 	case p.DeniesMethod(m.Method):
-		return p.refuseMethod(methods.Row{Method: m.Method}, methods.Deny, true)
+		return p.RefuseMethod(methods.Row{Method: m.Method}, methods.Deny, true)
 	case beginsWork:
 		return p.DecideWork(m.Method)
 	}
 	return Decision{Verdict: Pass, Message: m.Bytes()}
 }
 
-// refuseMethod returns the refusal of a method.
-func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bool) Decision {
+// RefuseMethod returns the refusal of a method.
+func (p *Policy) RefuseMethod(row methods.Row, verdict methods.Verdict, known bool) Decision {
 	override := p.overrides[row.Method]
 	key := config.Key("policy", "methods", row.Method)
 	r := Refusal{Method: row.Method}
@@ -84,15 +84,18 @@ func (p *Policy) refuseMethod(row methods.Row, verdict methods.Verdict, known bo
 		r.Rule, r.Reason = ruleMethods, row.Why
 		r.Hint = "it acts outside the policy; to allow it, set " + key + ` = "allow"`
 	}
-	r.Origin = p.originOrDefault(r.Rule)
+	r.Origin = p.OriginOrDefault(r.Rule)
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r)}
 }
 
 // NeedsConsent reports whether policy.methods requires a person's consent for the message.
 func (p *Policy) NeedsConsent(m *rpc.Message) bool {
-	_, verdict, _ := p.methodVerdict(m)
+	_, verdict, _ := p.MethodVerdict(m)
 	return p.mode == config.Enforce && verdict == methods.Ask
 }
+
+// MethodOverride returns the verdict of policy.methods for a method; "" for none.
+func (p *Policy) MethodOverride(method string) string { return p.overrides[method] }
 
 // DeniesMethod reports whether policy.methods denies the method explicitly.
 func (p *Policy) DeniesMethod(method string) bool { return p.overrides[method] == "deny" }
@@ -100,13 +103,13 @@ func (p *Policy) DeniesMethod(method string) bool { return p.overrides[method] =
 // MethodOrigin returns the key of policy.methods for a method and where it is set.
 func (p *Policy) MethodOrigin(method string) (key, origin string) {
 	key = config.Key("policy", "methods", method)
-	return key, p.originOrDefault(key)
+	return key, p.OriginOrDefault(key)
 }
 
 // NeedsState reports whether Decide depends on the params and the thread of a message. If not, the
 // method alone decides.
 func (p *Policy) NeedsState(m *rpc.Message) bool {
-	row, verdict, _ := p.methodVerdict(m)
+	row, verdict, _ := p.MethodVerdict(m)
 	if verdict == methods.Ask { // Decide applies this verdict after consent
 		verdict = row.Override("allow")
 	}
@@ -114,7 +117,7 @@ func (p *Policy) NeedsState(m *rpc.Message) bool {
 	case methods.Deny:
 		return false
 	case methods.Pass:
-		return runsCommand(m.Method)
+		return RunsCommand(m.Method)
 	}
 	return true
 }
@@ -125,12 +128,12 @@ func (p *Policy) NeedsState(m *rpc.Message) bool {
 // traceparent and tracestate are strings or null.
 func (p *Policy) checkTrace(m *rpc.Message) (Decision, bool) {
 	trace := m.Root().Get("trace")
-	isText := func(v rpc.Value) bool { return isUnset(v) || v.Kind() == rpc.String }
-	if isUnset(trace) || trace.Kind() == rpc.Object && isText(trace.Get("traceparent")) && isText(trace.Get("tracestate")) {
+	isText := func(v rpc.Value) bool { return IsUnset(v) || v.Kind() == rpc.String }
+	if IsUnset(trace) || trace.Kind() == rpc.Object && isText(trace.Get("traceparent")) && isText(trace.Get("tracestate")) {
 		return Decision{}, false
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidRequest, Refusal{
-		Method: clip(m.Method), Rule: ruleProtocol, Field: "trace", Reason: "Codex drops such a message without a response",
+		Method: Clip(m.Method), Rule: ruleProtocol, Field: "trace", Reason: "Codex drops such a message without a response",
 		Hint: "omit trace, or send an object in which traceparent and tracestate are strings",
 	})}, true
 }

@@ -1,9 +1,10 @@
 package policy_test
 
 import (
+	"testing"
+
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
-	"testing"
 )
 
 // TestMethodNeedsConsent checks that with policy.methods = "ask" a request is refused until a

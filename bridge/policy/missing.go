@@ -26,7 +26,7 @@ func needsBundle(row methods.Row, known bool) bool {
 func (p *Policy) refuseMissing(method string) Decision {
 	reason := p.section.Missing
 	err := NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleSource, Reason: reason, Origin: p.originOrDefault(ruleSource), Hint: `see "codex-bridge policy status"`,
+		Method: method, Rule: ruleSource, Reason: reason, Origin: p.OriginOrDefault(ruleSource), Hint: `see "codex-bridge policy status"`,
 	})
 	return Decision{Verdict: Deny, Err: err, Answer: DeclineResult(method, reason)}
 }
@@ -36,7 +36,7 @@ func (p *Policy) refuseMissing(method string) Decision {
 func (p *Policy) DecideWork(method string) Decision {
 	switch {
 	case p.DeniesMethod(method):
-		return p.refuseMethod(methods.Row{Side: methods.ClientRequest, Method: method}, methods.Deny, false)
+		return p.RefuseMethod(methods.Row{Side: methods.ClientRequest, Method: method}, methods.Deny, false)
 	case p.section.Missing != "":
 		return p.refuseMissing(method)
 	}

@@ -35,7 +35,7 @@ func (p *Policy) allowsEffort(name string) bool {
 
 func (c *decider) decideModel([]string) {
 	v := c.params.Get("model")
-	if isUnset(v) {
+	if IsUnset(v) {
 		if c.spec.usesDefaults && !c.overlayNamesModel {
 			c.decideOmittedModel()
 		}
@@ -86,7 +86,7 @@ func (c *decider) replacementModel(field string, v rpc.Value) (to []byte, replac
 // models of a family come before older ones.
 func (c *decider) chooseModel(field, reason string) (to []byte, ok bool) {
 	if name := c.p.DefaultModel(c.st.Models); name != "" {
-		return jsonString(name), true
+		return JSONString(name), true
 	}
 	if c.st.Models == nil {
 		c.want(WantModels)
@@ -152,7 +152,7 @@ func (c *decider) decideEffort([]string) {
 // replacementEffort returns the effort that replaces v; false if v may stay. null keeps the
 // thread's effort.
 func (c *decider) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
-	if isUnset(v) || c.p.efforts == nil {
+	if IsUnset(v) || c.p.efforts == nil {
 		return nil, false
 	}
 	if name, ok := v.Text(); ok && c.p.allowsEffort(name) {
@@ -162,7 +162,7 @@ func (c *decider) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
 		c.refuseEffort(formatValue(v) + " is not in " + c.p.effortList())
 		return nil, false
 	}
-	return jsonString(c.p.efforts[0]), true
+	return JSONString(c.p.efforts[0]), true
 }
 
 // refuseEffort refuses the message if no effort is allowed.
@@ -178,7 +178,7 @@ const noEfforts = "the configuration files have no common effort; change the lis
 func (c *decider) decideCollaborationMode([]string) {
 	const field = "collaborationMode"
 	v := c.params.Get(field)
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	settings := v.Get("settings")
@@ -226,15 +226,15 @@ func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
 	change := func(field, rule, list, from, to string) {
 		d.Verdict = Rewrite
 		d.Changes = append(d.Changes, Change{
-			Field: "params." + field, Rule: rule, Reason: fmt.Sprintf("%q is not in %s", from, list), Origin: p.ruleOrigin(rule),
-			From: jsonString(from), To: jsonString(to),
+			Field: "params." + field, Rule: rule, Reason: fmt.Sprintf("%q is not in %s", from, list), Origin: p.RuleOrigin(rule),
+			From: JSONString(from), To: JSONString(to),
 		})
 	}
 	if from := m.Name; !p.AllowsModel(from) {
 		if p.model == "" {
 			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 				Method: method, Field: "params.model", Rule: ruleModels, Reason: fmt.Sprintf("%q is not in %s", from, p.modelList()),
-				Origin: p.originOrDefault(ruleModels), Hint: nameModel,
+				Origin: p.OriginOrDefault(ruleModels), Hint: nameModel,
 			})}
 		}
 		m.Name = p.model
@@ -244,7 +244,7 @@ func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
 		if len(p.efforts) == 0 {
 			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 				Method: method, Field: "params.effort", Rule: ruleEfforts, Reason: fmt.Sprintf("%q is not in %s", from, p.effortList()),
-				Origin: p.originOrDefault(ruleEfforts), Hint: noEfforts,
+				Origin: p.OriginOrDefault(ruleEfforts), Hint: noEfforts,
 			})}
 		}
 		m.Effort = p.efforts[0]

@@ -1,10 +1,11 @@
 package policy_test
 
 import (
-	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/policy"
 	"encoding/json"
 	"testing"
+
+	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 )
 
 // TestDecideModel checks that the lists for clients apply to the bridge's own requests.

@@ -16,13 +16,13 @@ func (c Change) Notice() (kind, sentence string) {
 	if names := strings.SplitN(field, ".", 4); names[0] == "config" && len(names) == 4 {
 		field = strings.Join(names[:3], ".") // one server, not each of its members
 	}
-	field = clip(field) // the client chooses the names of config
+	field = Clip(field) // the client chooses the names of config
 	sentence = "codex-bridge has removed " + field
 	if c.To != nil {
 		sentence = "codex-bridge has changed " + field
 		var text string
 		if json.Unmarshal(c.To, &text) == nil {
-			sentence += " to " + clip(text)
+			sentence += " to " + Clip(text)
 		}
 	}
 	if field == "runtimeWorkspaceRoots" || field == "environments" {
@@ -42,7 +42,7 @@ func (c Change) Notice() (kind, sentence string) {
 
 // Notice returns a sentence for the user about a removed flag; origin is the place of its rule.
 func (c ArgChange) Notice(origin string) string {
-	return "codex-bridge has removed " + clip(c.Flag) + " from the command line: " + strings.TrimSuffix(c.Reason, ".") + ". The setting is " + c.Rule + " in " + origin + "."
+	return "codex-bridge has removed " + Clip(c.Flag) + " from the command line: " + strings.TrimSuffix(c.Reason, ".") + ". The setting is " + c.Rule + " in " + origin + "."
 }
 
 // restricts reports whether the change replaces or removes a value that the policy does not allow.

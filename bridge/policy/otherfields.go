@@ -1,9 +1,10 @@
 package policy
 
 import (
+	"fmt"
+
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/rpc"
-	"fmt"
 )
 
 // checkLogin refuses kinds of login that change the configuration.
@@ -54,8 +55,8 @@ func (c *decider) checkReview([]string) {
 			"request the review in a turn, or add \"on-request\" to policy.approval")
 		return
 	}
-	if v := c.params.Get("delivery"); !isUnset(v) && !v.Is("inline") {
-		c.dropField("delivery", ruleMode, "a detached review would run in an unverified thread")
+	if v := c.params.Get("delivery"); !IsUnset(v) && !v.Is("inline") {
+		c.dropField("delivery", RuleMode, "a detached review would run in an unverified thread")
 	}
 }
 
@@ -63,7 +64,7 @@ func (c *decider) checkReview([]string) {
 // gives the model, which is of another family than a turn's.
 func (c *decider) decideRealtimeModel([]string) {
 	v := c.params.Get("model")
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	if name, ok := v.Text(); !ok || !c.p.AllowsModel(name) {
@@ -73,8 +74,8 @@ func (c *decider) decideRealtimeModel([]string) {
 
 // dropInitialItems removes earlier messages that the client claims for a voice session.
 func (c *decider) dropInitialItems([]string) {
-	if !isUnset(c.params.Get("initialItems")) {
-		c.dropField("initialItems", ruleMode, "the client could invent earlier messages, also of the developer")
+	if !IsUnset(c.params.Get("initialItems")) {
+		c.dropField("initialItems", RuleMode, "the client could invent earlier messages, also of the developer")
 	}
 }
 
@@ -85,7 +86,7 @@ func (c *decider) dropInitialItems([]string) {
 // policy.project_trust.
 func (c *decider) dropServersThread(fields []string) {
 	for _, field := range fields { // the others say which server of the thread
-		if c.p.trust == trustNever && !isUnset(c.params.Get(field)) {
+		if c.p.trust == trustNever && !IsUnset(c.params.Get(field)) {
 			c.dropField(field, ruleTrust, "for a thread, Codex would start the servers of the project's configuration")
 		}
 	}
@@ -95,8 +96,8 @@ func (c *decider) dropServersThread(fields []string) {
 // contain invented messages of the model.
 func (c *decider) refuseHistory(fields []string) {
 	for _, field := range fields {
-		if !isUnset(c.params.Get(field)) {
-			c.refuse(rpc.CodeRefused, "params."+field, ruleMode,
+		if !IsUnset(c.params.Get(field)) {
+			c.refuse(rpc.CodeRefused, "params."+field, RuleMode,
 				"a thread is opened by its id, not from a "+field+" of the client", "send threadId only")
 			return
 		}
@@ -106,8 +107,8 @@ func (c *decider) refuseHistory(fields []string) {
 // refuseToolOutput refuses a tool result that the client sends.
 func (c *decider) refuseToolOutput(fields []string) {
 	for _, field := range fields {
-		if !isUnset(c.params.Get(field)) {
-			c.refuse(rpc.CodeRefused, "params."+field, ruleMode,
+		if !IsUnset(c.params.Get(field)) {
+			c.refuse(rpc.CodeRefused, "params."+field, RuleMode,
 				"only a tool may send its output", "send the text as input")
 			return
 		}
@@ -118,8 +119,8 @@ func (c *decider) refuseToolOutput(fields []string) {
 // hooks do not run, in this turn and in later ones. An empty list enables all plugins.
 func (c *decider) dropDisabledPlugins(fields []string) {
 	for _, field := range fields {
-		if v := c.params.Get(field); !isUnset(v) && (v.Kind() != rpc.Array || v.Len() > 0) {
-			c.dropField(field, ruleMode, "it would disable the plugins' hooks, which check the thread")
+		if v := c.params.Get(field); !IsUnset(v) && (v.Kind() != rpc.Array || v.Len() > 0) {
+			c.dropField(field, RuleMode, "it would disable the plugins' hooks, which check the thread")
 		}
 	}
 }
@@ -128,8 +129,8 @@ func (c *decider) dropDisabledPlugins(fields []string) {
 // instructions.
 func (c *decider) dropCapabilityRoots(fields []string) {
 	for _, field := range fields {
-		if !isUnset(c.params.Get(field)) {
-			c.dropField(field, ruleMode, "only Codex's configuration chooses capabilities")
+		if !IsUnset(c.params.Get(field)) {
+			c.dropField(field, RuleMode, "only Codex's configuration chooses capabilities")
 		}
 	}
 }
@@ -141,18 +142,18 @@ const maxOptOuts = 4096
 // an array, in the order of the fields.
 func (c *decider) checkCapabilities([]string) {
 	capabilities := c.params.Get("capabilities")
-	if !isUnset(capabilities) && capabilities.Kind() != rpc.Object {
-		c.refuse(rpc.CodeInvalidParams, "params.capabilities", ruleMode, "it is "+capabilities.Kind().String(), "send an object")
+	if !IsUnset(capabilities) && capabilities.Kind() != rpc.Object {
+		c.refuse(rpc.CodeInvalidParams, "params.capabilities", RuleMode, "it is "+capabilities.Kind().String(), "send an object")
 		return
 	}
 	const field = "params.capabilities.optOutNotificationMethods"
 	list := capabilities.Get("optOutNotificationMethods")
-	if !isUnset(list) && list.Kind() != rpc.Array {
-		c.refuse(rpc.CodeInvalidParams, field, ruleMode, "it is "+list.Kind().String(), "send an array of method names")
+	if !IsUnset(list) && list.Kind() != rpc.Array {
+		c.refuse(rpc.CodeInvalidParams, field, RuleMode, "it is "+list.Kind().String(), "send an array of method names")
 		return
 	}
 	if n := list.Len(); n > maxOptOuts {
-		c.refuse(rpc.CodeInvalidParams, field, ruleMode, fmt.Sprintf("it has %d names", n), fmt.Sprintf("name %d at most", maxOptOuts))
+		c.refuse(rpc.CodeInvalidParams, field, RuleMode, fmt.Sprintf("it has %d names", n), fmt.Sprintf("name %d at most", maxOptOuts))
 	}
 }
 

@@ -9,18 +9,13 @@ import (
 const OtherHookHint = "let the bridge run that hook: add its command to [[hooks.handler]] with event = \"pre_tool_use\", and remove it from Codex; " +
 	"a hook that only watches can stay with \"async\": true"
 
-// IsGated reports whether the bridge asks in Codex's place before a call that no rule allows.
-func (p *Policy) IsGated(t ToolCall, thread *Thread) bool {
-	return thread.isGated(p) && (t.Name == "Bash" || t.Name == "apply_patch")
-}
-
 // RefuseReplaceable refuses a call whose input another hook may replace. hooks names the hook, and why says
 // what the bridge needs the input for.
 //
 // Measured with Codex 0.169 and 0.171: the hooks of a call run at the same time, and the input of the one
 // that ends last counts.
 func (p *Policy) RefuseReplaceable(hooks, why string) Decision {
-	return p.refuseOther(hooks, why, ruleMode)
+	return p.refuseOther(hooks, why, RuleMode)
 }
 
 // refuseLetOut refuses a command that another hook may replace by one that the user's own rules let out of
@@ -32,14 +27,14 @@ func (p *Policy) refuseLetOut(hooks string, own *userrules.Set) Decision {
 func (p *Policy) refuseOther(hooks, why, rule string) Decision {
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: "hook/preToolUse", Rule: rule, Reason: hooks + " may replace the input of this call after the bridge has judged it: " + why,
-		Origin: p.originOrDefault(rule), Hint: OtherHookHint,
+		Origin: p.OriginOrDefault(rule), Hint: OtherHookHint,
 	})}
 }
 
 // ReplacedInput refuses a call that runs with the input of another hook.
 func (p *Policy) ReplacedInput(hook string) Decision {
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeNotVerified, Refusal{
-		Method: "item/started", Rule: ruleMode, Origin: p.originOrDefault(ruleMode), Hint: OtherHookHint,
+		Method: "item/started", Rule: RuleMode, Origin: p.OriginOrDefault(RuleMode), Hint: OtherHookHint,
 		Reason: hook + " has replaced the input of a call after the bridge had judged it, so that Codex runs a call that no rule has seen",
 	})}
 }

@@ -43,7 +43,7 @@ func (c *decider) decideOverlay([]string) {
 	kept := false
 	if v.Kind() == rpc.Object {
 		kept, _ = c.decideTable(v, nil)
-	} else if !isUnset(v) {
+	} else if !IsUnset(v) {
 		c.dropField("config", ruleKeys, "it is not an object")
 	}
 	if c.err != nil {
@@ -63,7 +63,7 @@ func (c *decider) decideOverlay([]string) {
 		if missing.Len() > 1 {
 			missing.WriteByte(',')
 		}
-		missing.Write(jsonString(w.key))
+		missing.Write(JSONString(w.key))
 		missing.WriteByte(':')
 		missing.Write(w.raw)
 	}
@@ -130,7 +130,7 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 	split := splitDots(path)
 	if len(split) == 1 && split[0] == defaultPermissionsKey && namesUserProfile(textOf(m)) {
 		c.lost = true
-		c.refuse(rpc.CodeRefused, "params."+field, ruleUser, "without it Codex would lose what the permissions profile "+clip(textOf(m))+" denies", "name the profile in default_permissions of Codex's config.toml, or remove it here")
+		c.refuse(rpc.CodeRefused, "params."+field, ruleUser, "without it Codex would lose what the permissions profile "+Clip(textOf(m))+" denies", "name the profile in default_permissions of Codex's config.toml, or remove it here")
 		return true
 	}
 	forbidden := forbiddenReason(split, true)

@@ -72,11 +72,11 @@ const notAllowedKey = "no pattern in " + ruleKeys + " allows it"
 // overlay of a resume, Codex takes its default in place of the stored sandbox.
 func (c *decider) readOverlay([]string) {
 	overlay := c.params.Get("config")
-	c.overlayReadOnly = overlay.Get("sandbox_mode").Is(readOnly.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[readOnly])
-	c.overlayWorkspace = overlay.Get("sandbox_mode").Is(workspaceWrite.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[workspaceWrite])
+	c.overlayReadOnly = overlay.Get("sandbox_mode").Is(ReadOnly.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[ReadOnly])
+	c.overlayWorkspace = overlay.Get("sandbox_mode").Is(WorkspaceWrite.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[WorkspaceWrite])
 	c.readOverlayRank(overlay)
 	c.overlayUser = overlay.Get("approvals_reviewer").Is("user")
-	if v := overlay.Get(approvalPolicyKey); !isUnset(v) {
+	if v := overlay.Get(approvalPolicyKey); !IsUnset(v) {
 		c.overlayApproval = v
 	}
 	if c.st.Defaults == nil {
@@ -104,8 +104,8 @@ func (c *decider) readOverlay([]string) {
 // readOverlayRank sets overlayBeaten: the overlay has a sandbox, and Codex's command line or the machine's
 // managed configuration have one that wins over it.
 func (c *decider) readOverlayRank(overlay rpc.Value) {
-	mode, profile := !isUnset(overlay.Get(sandboxModeKey)), !isUnset(overlay.Get(defaultPermissionsKey))
-	if c.overlayReadOnly || !mode && !profile || !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey)) {
+	mode, profile := !IsUnset(overlay.Get(sandboxModeKey)), !IsUnset(overlay.Get(defaultPermissionsKey))
+	if c.overlayReadOnly || !mode && !profile || !IsUnset(c.params.Get("sandbox")) || !IsUnset(c.params.Get(permissionsKey)) {
 		return
 	}
 	d := c.st.Defaults
@@ -136,11 +136,11 @@ func (c *decider) isSameFolder(a, b string) bool {
 	if !filepath.IsAbs(b) { // Codex has its own start for it
 		return false
 	}
-	at, err := c.st.canonical(a)
+	at, err := c.st.Canonical(a)
 	if err != nil {
 		return false
 	}
-	other, err := c.st.canonical(b)
+	other, err := c.st.Canonical(b)
 	return err == nil && at == other
 }
 
@@ -166,7 +166,7 @@ func (c *decider) definesServer(path []string) bool {
 	dotted := mcpServersKey + "." + name
 	for _, transport := range []string{"command", "url"} {
 		for _, v := range []rpc.Value{overlay.Get(mcpServersKey).Get(name).Get(transport), overlay.Get(dotted).Get(transport), overlay.Get(dotted + "." + transport)} {
-			if !isUnset(v) {
+			if !IsUnset(v) {
 				return !c.p.allowsKey([]string{mcpServersKey, name, transport}) && !c.hasServer(name)
 			}
 		}

@@ -44,17 +44,17 @@ func (st State) holdsLink(path string) bool {
 // outside the sandbox.
 func (st State) holdsProgram(path string) bool {
 	at := rules.FoldCase(path)
-	return st.holdsLink(path) || slices.ContainsFunc(st.Programs, func(program string) bool { return overlaps(at, rules.FoldCase(program)) })
+	return st.holdsLink(path) || slices.ContainsFunc(st.Programs, func(program string) bool { return Overlaps(at, rules.FoldCase(program)) })
 }
 
 // overlapsSensitive reports whether a canonical path is, contains or is in CODEX_HOME (except a
 // worktree there) or one of State.Sensitive. Configured writable roots are no exception.
 func (st State) overlapsSensitive(path string) bool {
 	folder := rules.FoldCase(path)
-	if home := rules.FoldCase(st.CodexHome); home != "" && overlaps(folder, home) && !st.isWorktree(path) {
+	if home := rules.FoldCase(st.CodexHome); home != "" && Overlaps(folder, home) && !st.isWorktree(path) {
 		return true
 	}
-	return slices.ContainsFunc(st.Sensitive, func(kept string) bool { return overlaps(folder, rules.FoldCase(kept)) })
+	return slices.ContainsFunc(st.Sensitive, func(kept string) bool { return Overlaps(folder, rules.FoldCase(kept)) })
 }
 
 // isWorktree reports whether Codex creates worktrees in folder. Measured with Codex 0.169: codex
@@ -64,8 +64,8 @@ func (st State) isWorktree(folder string) bool {
 	return folder != all && Within(all, folder)
 }
 
-// overlaps reports whether one of two canonical paths is in the other, or they are equal.
-func overlaps(a, b string) bool { return Within(a, b) || Within(b, a) }
+// Overlaps reports whether one of two canonical paths is in the other, or they are equal.
+func Overlaps(a, b string) bool { return Within(a, b) || Within(b, a) }
 
 // Within reports whether path is root or is in it. Both are canonical.
 func Within(root, path string) bool {
@@ -86,15 +86,15 @@ const governingReason = "a .git, .codex or .agents folder, from which git and Co
 
 // outsideReason returns why a path is not writable below any root.
 func outsideReason(path string) string {
-	if isGoverning(path) {
+	if IsGoverning(path) {
 		return "in " + governingReason + ", or outside the workspace and the writable roots"
 	}
 	return "outside the workspace and the writable roots"
 }
 
-// isGoverning reports whether path leads into such a folder. It ignores case, which is the stricter
+// IsGoverning reports whether path leads into such a folder. It ignores case, which is the stricter
 // choice.
-func isGoverning(path string) bool {
+func IsGoverning(path string) bool {
 	for name := range strings.SplitSeq(path, string(filepath.Separator)) {
 		for _, g := range governingFolders {
 			if strings.EqualFold(name, g) {
@@ -109,7 +109,7 @@ func isGoverning(path string) bool {
 // in root, and in no governing folder of it. A governing folder that is itself in
 // policy.writable_roots is writable.
 func WritableBelow(root, path string) bool {
-	return Within(root, path) && !isGoverning(path[len(root):])
+	return Within(root, path) && !IsGoverning(path[len(root):])
 }
 
 // writableBelowAny is WritableBelow for any of the roots.
@@ -158,12 +158,12 @@ type PathError string
 
 func (e PathError) Error() string { return string(e) }
 
-func (st State) canonical(path string) (string, error) {
+func (st State) Canonical(path string) (string, error) {
 	return st.resolve(path, Paths.Canonical)
 }
 
-// follow returns the canonical path of a file that a command opens by path. See Paths.Follow.
-func (st State) follow(path string) (string, error) { return st.resolve(path, Paths.Follow) }
+// Follow returns the canonical path of a file that a command opens by path. See Paths.Follow.
+func (st State) Follow(path string) (string, error) { return st.resolve(path, Paths.Follow) }
 
 func (st State) resolve(path string, by func(Paths, string) (string, error)) (string, error) {
 	if err := st.checkPath(path); err != nil {
@@ -205,7 +205,7 @@ func (st State) ResolveCwd(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return st.canonical(path)
+	return st.Canonical(path)
 }
 
 // AbsoluteCwd returns the absolute path of a cwd as Codex reads it, with its links. Measured with Codex 0.169: a

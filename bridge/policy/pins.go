@@ -59,6 +59,12 @@ func (p *Policy) findPin(path []string) (one pin, ok bool) {
 	return pin{}, false
 }
 
+// pinReason returns why a feature of Codex stays disabled; "" if it may be enabled.
+func (p *Policy) pinReason(feature string) string {
+	one, _ := p.findPin([]string{featuresKey, feature})
+	return one.reason
+}
+
 // requirePins adds the pinned features to a thread's overlay if Codex was started without PinArgs.
 func (c *decider) requirePins() {
 	if !c.st.Unpinned {

@@ -40,11 +40,10 @@ type Policy struct {
 	joint           []*Policy     // of strictest: the policies that decide together
 	required        *Requirements // of Within; nil for none
 
-	allowsUnknown       bool              // unknown methods and fields pass
-	overrides           map[string]string // policy.methods
-	deniesToolQuestions bool              // policy.methods denies questions of MCP servers, also about tools
-	originOf            OriginFunc
-	rules               *rules.Set // nil for none
+	allowsUnknown bool              // unknown methods and fields pass
+	overrides     map[string]string // policy.methods
+	originOf      OriginFunc
+	rules         *rules.Set // nil for none
 
 	newer         *methods.Newer // nil for none
 	methods       map[string]*methodSpec
@@ -80,7 +79,7 @@ func New(cfg config.Policy, where OriginFunc) (*Policy, error) {
 func (p *Policy) Mode() config.Mode { return p.mode }
 
 // AllowsWriting reports whether threads may write in their workspace.
-func (p *Policy) AllowsWriting() bool { return p.maxLevel >= workspaceWrite }
+func (p *Policy) AllowsWriting() bool { return p.maxLevel >= WorkspaceWrite }
 
 func (p *Policy) compileNewer(cfg config.Policy) (err error) {
 	if cfg.Newer.Name == "" {
@@ -88,7 +87,7 @@ func (p *Policy) compileNewer(cfg config.Policy) (err error) {
 	}
 	if p.newer, err = methods.ParseNewer(cfg.Newer.Name, cfg.Newer.Text); err != nil {
 		const key = "codex.table"
-		return &config.Error{File: p.originOrDefault(key), Key: key, Message: err.Error(), Hint: "correct this, or leave it out"}
+		return &config.Error{File: p.OriginOrDefault(key), Key: key, Message: err.Error(), Hint: "correct this, or leave it out"}
 	}
 	return nil
 }
@@ -201,7 +200,6 @@ func (p *Policy) compileMethods(cfg config.Policy) error {
 			p.overrides[name] = "deny" // the bridge does not ask about its own methods
 		}
 	}
-	p.deniesToolQuestions = p.overrides["mcpServer/elicitation/request"] == "deny"
 	return nil
 }
 

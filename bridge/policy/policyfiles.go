@@ -43,7 +43,7 @@ func (c *decider) canWorkIn(path string) bool {
 
 // barredReason returns why a turn may not work in path.
 func (c *decider) barredReason(path string) string {
-	if c.st.overlapsSensitive(path) && !isGoverning(path) {
+	if c.st.overlapsSensitive(path) && !IsGoverning(path) {
 		return "a folder of Codex or of the policy, or contains one"
 	}
 	if c.reachable(path) {

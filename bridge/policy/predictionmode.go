@@ -6,8 +6,8 @@ package policy
 func (c *decider) dropPredictionMode(names []string) {
 	for _, field := range names {
 		v := c.params.Get(field)
-		if on, ok := v.Bool(); !isUnset(v) && (on || !ok) {
-			c.dropField(field, ruleMode, "the fork would start from the configuration of the parent, and not from what the policy sets")
+		if on, ok := v.Bool(); !IsUnset(v) && (on || !ok) {
+			c.dropField(field, RuleMode, "the fork would start from the configuration of the parent, and not from what the policy sets")
 		}
 	}
 }

@@ -40,7 +40,7 @@ type Profile struct {
 	UserWrites bool
 	// UserNetwork reports that commands of a thread with User alone have a network.
 	UserNetwork bool
-	// ReadOnly has the entries of the variant readOnly, which extends ReadOnlyBase. Without User and
+	// ReadOnly has the entries of the variant ReadOnly, which extends ReadOnlyBase. Without User and
 	// State.Secrets there is no such variant.
 	ReadOnly     map[string]any
 	ReadOnlyBase string
@@ -48,7 +48,7 @@ type Profile struct {
 	Network map[string]json.RawMessage
 }
 
-// hasReadOnly reports whether there is a variant readOnly, so that commands which write nothing can't
+// hasReadOnly reports whether there is a variant ReadOnly, so that commands which write nothing can't
 // read everything either.
 func (f Profile) hasReadOnly() bool { return f.User != "" || len(f.ReadOnly) > 0 }
 
@@ -130,7 +130,7 @@ func (c *decider) decideProfile([]string) {
 	stays := loaded && !c.st.Unsubscribed // Codex keeps the thread's sandbox
 	f, own := parseProfileName(textOf(c.params.Get(permissionsKey)))
 	to := c.level
-	named := c.userSandbox && !isUnset(c.params.Get(permissionsKey)) // so the stored sandbox does not count
+	named := c.userSandbox && !IsUnset(c.params.Get(permissionsKey)) // so the stored sandbox does not count
 	switch d := c.st.Defaults; {
 	case c.sent.Sandbox != "" || named:
 	case !c.spec.startsThread && c.st.StoredSandbox == nil && !(stays && c.knowsSandbox()):
@@ -144,9 +144,9 @@ func (c *decider) decideProfile([]string) {
 		}
 		stored := c.restoredSandbox(stays)
 		to, _ = parseMode(stored.Mode)
-		if to == fullAccess && user != nil && !stays && c.sent.Profile.Denies() && stored.Profile != builtinProfiles[fullAccess] {
-			to = workspaceWrite // Codex alone would restore full access without what the profile denies, which no request can name
-			c.recordChange("sandbox", rpc.Value{}, jsonString(to.String()), ruleUser,
+		if to == FullAccess && user != nil && !stays && c.sent.Profile.Denies() && stored.Profile != builtinProfiles[FullAccess] {
+			to = WorkspaceWrite // Codex alone would restore full access without what the profile denies, which no request can name
+			c.recordChange("sandbox", rpc.Value{}, JSONString(to.String()), ruleUser,
 				"a resumed thread with full access would lose what the permissions profile "+user.Name+" denies; a turn can ask for full access")
 			c.changes[len(c.changes)-1].Narrows = true
 		}
@@ -160,15 +160,15 @@ func (c *decider) decideProfile([]string) {
 			to = min(to, l) // readOnly if unknown
 		}
 	case d.Sandbox == "" && d.Permissions == "" && !c.knowsProject():
-		to = readOnly
+		to = ReadOnly
 	}
 	if user != nil && !user.Writes && c.sent.Sandbox == "" {
-		to = readOnly // a stored sandbox may be the user's profile, which writes less than workspace-write
+		to = ReadOnly // a stored sandbox may be the user's profile, which writes less than workspace-write
 	}
 	to, _, _ = c.allowedLevel(to)
 	defer func() { c.requireDefaultPermissions(to, f) }()
 	switch {
-	case to == workspaceWrite || c.sent.Sandbox != "":
+	case to == WorkspaceWrite || c.sent.Sandbox != "":
 	case user != nil && !user.Writes:
 		c.setUserReadOnly(ruleUser, user.readOnlyReason())
 	default:
@@ -178,14 +178,14 @@ func (c *decider) decideProfile([]string) {
 		}
 		c.setMode(to, ruleProtected, reason)
 	}
-	if to == readOnly && c.sent.Profile.hasReadOnly() {
+	if to == ReadOnly && c.sent.Profile.hasReadOnly() {
 		f = profileVariant{readOnly: true}
 		c.setProfile(c.sent.Profile.nameOf(f), "sandbox")
 		if !stays {
 			c.sent.ProfileName = c.sent.Profile.nameOf(f)
 		}
 	}
-	if to == workspaceWrite {
+	if to == WorkspaceWrite {
 		if c.checkLinks("params.cwd", c.sent.Profile.Entries, c.profileFolders); c.err != nil {
 			return
 		}
@@ -244,7 +244,7 @@ func (c *decider) defineProfile(user *UserProfile) {
 	}
 	folders := []string{folder}
 	add := func(v rpc.Value) {
-		if at, err := c.st.canonical(textOf(v)); err == nil && c.canWorkIn(at) {
+		if at, err := c.st.Canonical(textOf(v)); err == nil && c.canWorkIn(at) {
 			folders = append(folders, at)
 		}
 	}
@@ -289,7 +289,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 		Secrets: c.st.Secrets, Hidden: c.st.Hidden, Folders: folders, InTemps: c.st.foldersInTemps(entries, folders),
 	}
 	if user == nil && len(c.st.Secrets) > 0 {
-		profile.ReadOnly, profile.ReadOnlyBase = hide(map[string]any{}, c.st.Secrets), builtinProfiles[readOnly]
+		profile.ReadOnly, profile.ReadOnlyBase = hide(map[string]any{}, c.st.Secrets), builtinProfiles[ReadOnly]
 	}
 	if user != nil {
 		all := slices.Concat(folders, roots)
@@ -300,7 +300,7 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 		c.dropNarrowedEntries(inRoots, profile.Roots, user, all)
 		profile.ReadOnly = hide(user.readOnlyEntries(), c.outsideDenied(c.st.Secrets, user, all))
 		if user.base != "" {
-			profile.ReadOnlyBase = builtinProfiles[readOnly]
+			profile.ReadOnlyBase = builtinProfiles[ReadOnly]
 		}
 	}
 	c.keepNarrowed(&profile)
@@ -320,10 +320,10 @@ func (p *Policy) ShownProfile(t *Thread, profile rpc.Value) json.RawMessage {
 	if t == nil || !t.Profile.Defined {
 		return nil
 	}
-	level := workspaceWrite
+	level := WorkspaceWrite
 	switch id := profile.Get("id"); {
 	case id.Is(t.Profile.nameOf(profileVariant{readOnly: true})):
-		level = readOnly
+		level = ReadOnly
 	case !id.Is(t.Profile.nameOf(profileVariant{})):
 		return nil
 	}
@@ -401,16 +401,16 @@ func (f Profile) mounts(path string) bool {
 	return false
 }
 
-// isBridgeProfile reports whether the echoed profile is one of the thread's overlay, with the sandbox
-// that the profile gives.
-func (e *verifier) isBridgeProfile(id string) bool {
-	f, ok := parseProfileName(id)
-	extends := e.profile.Get("extends")
+// gives reports whether an echoed profile is one of the thread's overlay, with the sandbox that the profile gives. With
+// network, the sandbox may have the network.
+func (f Profile) gives(echoed rpc.Value, sandbox level, network bool) bool {
+	id, extends := textOf(echoed.Get("id")), echoed.Get("extends")
+	v, ok := parseProfileName(id)
 	switch {
-	case !ok || !e.expectedProfile.Defined || id != e.expectedProfile.nameOf(f):
+	case !ok || !f.Defined || id != f.nameOf(v):
 		return false
-	case f.readOnly:
-		return e.expectedProfile.hasReadOnly() && textOf(extends) == e.expectedProfile.ReadOnlyBase && e.level() == readOnly
+	case v.readOnly:
+		return f.hasReadOnly() && textOf(extends) == f.ReadOnlyBase && sandbox == ReadOnly
 	}
-	return (extends.Is(builtinProfiles[workspaceWrite]) || extends.Is(e.expectedProfile.nameOf(profileVariant{}))) && (!f.network || e.p.network)
+	return (extends.Is(builtinProfiles[WorkspaceWrite]) || extends.Is(f.nameOf(profileVariant{}))) && (!v.network || network)
 }

@@ -10,12 +10,12 @@ const defaultPermissionsKey = "default_permissions"
 // them for app/read of the thread and for a subagent with a role, and fails if it has profiles and
 // no default_permissions.
 func (c *decider) requireDefaultPermissions(to level, variant profileVariant) {
-	name := builtinProfiles[readOnly]
-	if to == workspaceWrite || variant.readOnly {
+	name := builtinProfiles[ReadOnly]
+	if to == WorkspaceWrite || variant.readOnly {
 		name = c.sent.Profile.nameOf(variant)
 	}
 	c.required = append(c.required, requiredKey{
-		key: defaultPermissionsKey, raw: jsonString(name), rule: ruleProtected,
+		key: defaultPermissionsKey, raw: JSONString(name), rule: ruleProtected,
 		reason: "Codex does not read profiles without a default",
 	})
 }

@@ -90,7 +90,7 @@ func (p *Policy) protectedEntries(st State, folders []string, inner map[string]s
 	// Measured with Codex 0.169: a command could rename a folder above an entry, unless the folder
 	// is a mount of its own.
 	between := func(folder, at string) {
-		for dir := filepath.Dir(at); dir != folder && Within(folder, dir) && !isGoverning(dir[len(folder):]); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(at); dir != folder && Within(folder, dir) && !IsGoverning(dir[len(folder):]); dir = filepath.Dir(dir) {
 			switch {
 			case entries[dir] != nil || inRead(dir):
 			case p.protectsBeyondCodex(dir[len(folder):]):
@@ -151,7 +151,7 @@ func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 	}
 	for _, folder := range folders {
 		for _, script := range st.scriptsIn(folder) {
-			if at, err := st.canonical(script); err == nil && withinAny(writable, at) {
+			if at, err := st.Canonical(script); err == nil && withinAny(writable, at) {
 				reads = append(reads, at)
 			}
 		}
@@ -185,7 +185,7 @@ func (p *Policy) relativeEntries(st State, folders, reads []string) map[string]s
 	}
 	var own [][]string // paths that Codex does not protect itself
 	for _, segments := range p.protected {
-		if !isGoverning(segments[0]) {
+		if !IsGoverning(segments[0]) {
 			own = append(own, segments)
 			add(strings.Join(segments, "/")) // relative to a turn's subfolder
 		}
@@ -219,7 +219,7 @@ func (f Profile) table() []byte {
 		Network    map[string]json.RawMessage `json:"network,omitempty"`
 	}
 	base := f.nameOf(profileVariant{})
-	table := map[string]profile{base: {Extends: builtinProfiles[workspaceWrite], Filesystem: f.Entries}}
+	table := map[string]profile{base: {Extends: builtinProfiles[WorkspaceWrite], Filesystem: f.Entries}}
 	if f.hasReadOnly() {
 		table[f.nameOf(profileVariant{readOnly: true})] = profile{Extends: f.ReadOnlyBase, Filesystem: f.ReadOnly}
 	}

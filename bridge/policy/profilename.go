@@ -14,7 +14,7 @@ const bridgeProfile = "codex-bridge"
 // profileVariant is a variant of the profile, for the members of a sandboxPolicy. Each set member
 // is a suffix of the profile's name.
 //
-// The variant readOnly has no others but user. Its commands write nothing, and read neither State.Secrets
+// The variant ReadOnly has no others but user. Its commands write nothing, and read neither State.Secrets
 // nor what the user's own profile denies.
 type profileVariant struct {
 	readOnly, network, noTmpdir, noSlashTmp, roots bool

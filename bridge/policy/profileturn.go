@@ -11,10 +11,10 @@ func (c *decider) setProfile(name, field string) {
 		c.ensurePatch().Delete(c.params, field)
 	}
 	if c.params.Get(permissionsKey).Is(name) {
-		c.ensurePatch().Set(c.params, permissionsKey, jsonString(name)) // an earlier rule may have removed it
+		c.ensurePatch().Set(c.params, permissionsKey, JSONString(name)) // an earlier rule may have removed it
 		return
 	}
-	c.setField(permissionsKey, jsonString(name), ruleProtected, reason)
+	c.setField(permissionsKey, JSONString(name), ruleProtected, reason)
 }
 
 // decideTurnProfile sends the profile in place of a sandboxPolicy, which would override it. It also
@@ -53,8 +53,8 @@ func (c *decider) decideTurnProfile([]string) {
 				"a read-only turn that keeps what the thread's profile denies has no network")
 		}
 		c.setProfile(t.Profile.nameOf(profileVariant{readOnly: true}), "sandboxPolicy")
-	case t.LacksProfile && !c.readOnlyTurn && isUnset(c.params.Get("sandboxPolicy")) && isUnset(c.params.Get(permissionsKey)):
-		c.setProfile(t.Profile.nameOf(profileVariant{readOnly: t.Sandbox == readOnly.String()}), "sandboxPolicy")
+	case t.LacksProfile && !c.readOnlyTurn && IsUnset(c.params.Get("sandboxPolicy")) && IsUnset(c.params.Get(permissionsKey)):
+		c.setProfile(t.Profile.nameOf(profileVariant{readOnly: t.Sandbox == ReadOnly.String()}), "sandboxPolicy")
 	}
 }
 
@@ -63,11 +63,11 @@ func (c *decider) decideTurnProfile([]string) {
 func (c *decider) checkTurnLinks() {
 	t, field := c.st.Thread, "params.threadId"
 	for _, name := range []string{permissionsKey, "sandboxPolicy"} {
-		if !isUnset(c.params.Get(name)) {
+		if !IsUnset(c.params.Get(name)) {
 			field = "params." + name
 		}
 	}
-	keeps := field == "params.threadId" && t.Sandbox == workspaceWrite.String() && !c.readOnlyTurn // see narrowKeptSandbox
+	keeps := field == "params.threadId" && t.Sandbox == WorkspaceWrite.String() && !c.readOnlyTurn // see narrowKeptSandbox
 	if !keeps && !c.hasTurnPolicy && !c.namesBridgeProfile {
 		return
 	}
@@ -76,7 +76,7 @@ func (c *decider) checkTurnLinks() {
 	if c.namesBridgeProfile && named.roots || slices.ContainsFunc(c.turnRoots, func(root string) bool { return withinAny(t.Profile.Roots, root) }) {
 		folders = append(folders, t.Profile.Roots...)
 	}
-	if isUnset(c.params.Get("cwd")) && t.Cwd != "" && !Within(t.Workspace, t.Cwd) {
+	if IsUnset(c.params.Get("cwd")) && t.Cwd != "" && !Within(t.Workspace, t.Cwd) {
 		folders = append(folders, t.Cwd) // where the turn stays; a folder of the workspace is no root of its own
 	}
 	c.checkLinks(field, t.Profile.Entries, folders)
@@ -88,11 +88,11 @@ func (c *decider) lowerTurnProfile(f profileVariant) {
 	const field = "permissions"
 	name := c.st.Thread.Profile.nameOf
 	if !c.params.Get(field).Is(name(f)) {
-		c.setField(field, jsonString(name(f)), ruleProtected, "the thread's profile has that name")
+		c.setField(field, JSONString(name(f)), ruleProtected, "the thread's profile has that name")
 	}
 	if f.network && !c.p.network {
 		f.network = false
-		c.setField(field, jsonString(name(f)), ruleNetwork, "the policy forbids the network")
+		c.setField(field, JSONString(name(f)), ruleNetwork, "the policy forbids the network")
 	}
 	if barred := c.forbiddenRoot(c.st.Thread.Profile.Roots); f.roots && (barred != "" || len(c.st.Thread.Profile.Roots) == 0) {
 		f.roots = false
@@ -100,7 +100,7 @@ func (c *decider) lowerTurnProfile(f profileVariant) {
 		if barred != "" {
 			reason = "it makes " + barred + " writable, which the policy forbids"
 		}
-		c.setField(field, jsonString(name(f)), ruleRoots, reason)
+		c.setField(field, JSONString(name(f)), ruleRoots, reason)
 	}
 }
 

@@ -12,9 +12,6 @@ import (
 // programMethod stands in refusals and logs for the start of a program.
 const programMethod = "program/start"
 
-// HasProgramRules reports whether a deny or ask rule for commands counts where a program starts.
-func (p *Policy) HasProgramRules() bool { return p.rules != nil && p.rules.HasProgramRules() }
-
 // DecideProgram applies the rules to the start of a program by a tool call. programs are the program, and for
 // a script also its interpreters: the strictest decision counts. unreadable says why they are not known; "" if
 // they are. The verdict is Deny, or Pass with or without Decision.Ask.
@@ -26,7 +23,7 @@ func (p *Policy) HasProgramRules() bool { return p.rules != nil && p.rules.HasPr
 // Only the rules for commands count here. DecideTool has decided the rest for the whole call.
 func (p *Policy) DecideProgram(programs []rules.Program, unreadable string, st State) Decision {
 	d := Decision{Verdict: Pass}
-	if p.rules == nil {
+	if !p.HasRules() {
 		return d
 	}
 	if unreadable != "" {
@@ -68,18 +65,6 @@ func (p *Policy) DecideProgram(programs []rules.Program, unreadable string, st S
 	return d
 }
 
-// AskedByRequest returns the commands about which rules ask on the line of a request of Codex. A person who accepts the
-// request has read them: they are State.Accepted for the programs of the call. Those with a word that is not known, and
-// those that others must approve, are left out.
-func (p *Policy) AskedByRequest(method string, params rpc.Value, st State) []rules.AskedCommand {
-	if kind := params.Get("kind"); !CanBeApproved(method, params) || !isUnset(kind) && !kind.Is("command") {
-		return nil
-	}
-	st.ProgramStarts = true
-	m, _ := p.ruleMatch(method, params, st, p.questionLeaveReason(method, params, st))
-	return slices.DeleteFunc(slices.Clone(m.Asked), func(a rules.AskedCommand) bool { return !a.IsExact() || a.Rule.Approvers != "" })
-}
-
 // RefuseUnaskedProgram refuses a program that rules ask about when no person can be asked. why says why not.
 func RefuseUnaskedProgram(why string) Decision {
 	return RefuseProgram("a rule asks about it, and no person is asked: "+why, "run it yourself, or before the turn ends")
@@ -87,7 +72,7 @@ func RefuseUnaskedProgram(why string) Decision {
 
 // RefuseProgram refuses a program that rules ask about.
 func RefuseProgram(reason, hint string) Decision {
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{Method: programMethod, Rule: ruleRule, Reason: reason, Hint: hint})}
+	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{Method: programMethod, Rule: RuleRule, Reason: reason, Hint: hint})}
 }
 
 // consentOf names the rules that ask; "" if others than the person must approve.
@@ -111,7 +96,7 @@ func (p *Policy) programEscalation(st State) rules.Escalation {
 	switch {
 	case st.Thread == nil:
 		return rules.EscalationUnknown
-	case st.Thread.Sandbox == fullAccess.String():
+	case st.Thread.Sandbox == FullAccess.String():
 		return rules.Escalated
 	}
 	return st.Escalation
@@ -124,7 +109,7 @@ func (p *Policy) programDirs(prog rules.Program, st State) rules.Dirs {
 		dirs.Workspace = st.Thread.Workspace
 	}
 	if st.Paths != nil && prog.Follow == nil {
-		dirs.Follow = st.follow
+		dirs.Follow = st.Follow
 	}
 	return dirs
 }
@@ -135,7 +120,7 @@ func (p *Policy) asksAboutPrograms(thread *Thread) bool {
 	if thread == nil || slices.Contains([]string{`"never"`, `"untrusted"`}, string(thread.Approval)) {
 		return false
 	}
-	return p.gate && thread.questions().rules
+	return p.gate && thread.asksAboutRules()
 }
 
 // hasAccepted reports whether a person was asked about the line's command that starts the program, by

@@ -1,51 +1,22 @@
 package policy_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/policytest"
 	"codex-bridge.example/bridge/rules"
 )
-
-// programPolicy has a rule of each kind for programs.
-func programPolicy() config.Policy {
-	cfg := contract()
-	cfg.Gate, cfg.Escalation, cfg.Approval = true, "ask", []string{"untrusted", "on-request", "never"}
-	cfg.Rules = []config.Rule{
-		{Command: "git status", Decision: "allow", Ticket: "OPS-7"},
-		{Command: "git push **", Decision: "deny", Reason: "The pipeline pushes."},
-		{Command: "git **", Decision: "ask", Reason: "Look at git."},
-		{Command: "deploy **", Decision: "ask", Approvers: "release"},
-		{Command: "old **", Decision: "ask", Until: "2026-01-01"},
-		{Command: "old **", Decision: "deny"},
-		{Command: "**", Decision: "deny"},
-	}
-	return cfg
-}
-
-func gitProgram(words ...string) rules.Program {
-	return rules.Program{Path: "/usr/bin/git", Args: append([]string{"git"}, words...), Dir: "/code/proj"}
-}
-
-func programState(approval, sandbox string) policy.State {
-	st := state()
-	st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: sandbox, Approval: json.RawMessage(approval)}
-	st.Escalation, st.PathFolders = rules.Sandboxed, []string{"/usr/bin"}
-	st.Now = func() time.Time { return time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC) }
-	return st
-}
 
 func TestDecideProgram(t *testing.T) {
 	const onRequest, write = `"on-request"`, "workspace-write"
 	deploy, old := rules.Program{Path: "/opt/deploy", Args: []string{"deploy", "x"}}, rules.Program{Path: "/opt/old", Args: []string{"old"}}
-	denied := programPolicy()
+	denied := policytest.ProgramPolicy()
 	denied.Methods = map[string]string{"item/commandExecution/requestApproval": "deny"}
-	ungated := programPolicy()
+	ungated := policytest.ProgramPolicy()
 	ungated.Gate = false
 	for _, test := range []struct {
 		name    string
@@ -56,17 +27,17 @@ func TestDecideProgram(t *testing.T) {
 		ask     bool
 		reason  string // a part of the question or of the refusal
 	}{
-		{"no rule", programPolicy(), programState(onRequest, write), rules.Program{Path: "/usr/bin/ls", Args: []string{"ls"}}, policy.Pass, false, ""},
-		{"an exception", programPolicy(), programState(onRequest, write), gitProgram("status"), policy.Pass, false, ""},
-		{"outside the sandbox it does not count", programPolicy(), programState(onRequest, "danger-full-access"), gitProgram("status"), policy.Pass, true, "Look at git (policy.rule, "},
-		{"denied", programPolicy(), programState(onRequest, write), gitProgram("push", "x"), policy.Deny, false, "program/start: The pipeline pushes: git push x (policy.rule, "},
-		{"asked", programPolicy(), programState(onRequest, write), gitProgram("log"), policy.Pass, true, "Look at git (policy.rule, "},
-		{"no questions", programPolicy(), programState(`"never"`, write), gitProgram("log"), policy.Deny, false, "this thread has none"},
-		{"questions of Codex only", programPolicy(), programState(`"untrusted"`, write), gitProgram("log"), policy.Deny, false, "this thread has none"},
-		{"no gate", ungated, programState(onRequest, write), gitProgram("log"), policy.Deny, false, "this thread has none"},
-		{"the question is denied", denied, programState(onRequest, write), gitProgram("log"), policy.Deny, false, "the configuration denies that: Look at git"},
-		{"approvers", programPolicy(), programState(onRequest, write), deploy, policy.Pass, true, "(approvers release)"},
-		{"an expired rule hides nothing", programPolicy(), programState(onRequest, write), old, policy.Deny, false, "a rule says deny"},
+		{"no rule", policytest.ProgramPolicy(), policytest.ProgramState(onRequest, write), rules.Program{Path: "/usr/bin/ls", Args: []string{"ls"}}, policy.Pass, false, ""},
+		{"an exception", policytest.ProgramPolicy(), policytest.ProgramState(onRequest, write), policytest.GitProgram("status"), policy.Pass, false, ""},
+		{"outside the sandbox it does not count", policytest.ProgramPolicy(), policytest.ProgramState(onRequest, "danger-full-access"), policytest.GitProgram("status"), policy.Pass, true, "Look at git (policy.rule, "},
+		{"denied", policytest.ProgramPolicy(), policytest.ProgramState(onRequest, write), policytest.GitProgram("push", "x"), policy.Deny, false, "program/start: The pipeline pushes: git push x (policy.rule, "},
+		{"asked", policytest.ProgramPolicy(), policytest.ProgramState(onRequest, write), policytest.GitProgram("log"), policy.Pass, true, "Look at git (policy.rule, "},
+		{"no questions", policytest.ProgramPolicy(), policytest.ProgramState(`"never"`, write), policytest.GitProgram("log"), policy.Deny, false, "this thread has none"},
+		{"questions of Codex only", policytest.ProgramPolicy(), policytest.ProgramState(`"untrusted"`, write), policytest.GitProgram("log"), policy.Deny, false, "this thread has none"},
+		{"no gate", ungated, policytest.ProgramState(onRequest, write), policytest.GitProgram("log"), policy.Deny, false, "this thread has none"},
+		{"the question is denied", denied, policytest.ProgramState(onRequest, write), policytest.GitProgram("log"), policy.Deny, false, "the configuration denies that: Look at git"},
+		{"approvers", policytest.ProgramPolicy(), policytest.ProgramState(onRequest, write), deploy, policy.Pass, true, "(approvers release)"},
+		{"an expired rule hides nothing", policytest.ProgramPolicy(), policytest.ProgramState(onRequest, write), old, policy.Deny, false, "a rule says deny"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := compile(t, test.cfg).DecideProgram([]rules.Program{test.program}, "", test.st)
@@ -94,10 +65,10 @@ func TestDecideProgram(t *testing.T) {
 }
 
 func TestProgramOfAnUnknownThread(t *testing.T) {
-	p, st := compile(t, programPolicy()), programState(`"on-request"`, "workspace-write")
+	p, st := compile(t, policytest.ProgramPolicy()), policytest.ProgramState(`"on-request"`, "workspace-write")
 	st.Thread = nil
 	for words, want := range map[string]policy.Verdict{"status": policy.Deny, "push": policy.Deny, "log": policy.Deny} {
-		if d := p.DecideProgram([]rules.Program{gitProgram(words)}, "", st); d.Verdict != want {
+		if d := p.DecideProgram([]rules.Program{policytest.GitProgram(words)}, "", st); d.Verdict != want {
 			t.Errorf("git %s: %+v", words, d)
 		}
 	}
@@ -108,7 +79,7 @@ func TestProgramOfAnUnknownThread(t *testing.T) {
 
 // A person is not asked again about the program of a command that they were asked about.
 func TestProgramOfAnAcceptedCommand(t *testing.T) {
-	cfg, st := programPolicy(), programState(`"on-request"`, "workspace-write")
+	cfg, st := policytest.ProgramPolicy(), policytest.ProgramState(`"on-request"`, "workspace-write")
 	st.ProgramStarts = true
 	p := compile(t, cfg)
 	d := p.DecideTool(policy.ToolCall{ID: "c", Name: "Bash", Input: value(t, `{"command":"git log \"$x\"; git diff; deploy x"}`), Cwd: "/code/proj", Shell: "bash"}, st)
@@ -117,25 +88,25 @@ func TestProgramOfAnAcceptedCommand(t *testing.T) {
 	}
 	asks := func(prog rules.Program) bool { return p.DecideProgram([]rules.Program{prog}, "", st).Ask }
 	deploy := rules.Program{Path: "/opt/deploy", Args: []string{"deploy", "x"}}
-	if !asks(gitProgram("diff")) || !asks(deploy) {
+	if !asks(policytest.GitProgram("diff")) || !asks(deploy) {
 		t.Error("it does not ask without an answer")
 	}
 	st.Accepted = d.Asked
-	if asks(gitProgram("diff")) || asks(gitProgram("log", "a b")) || asks(deploy) {
+	if asks(policytest.GitProgram("diff")) || asks(policytest.GitProgram("log", "a b")) || asks(deploy) {
 		t.Error("it asks again")
 	}
-	for _, prog := range []rules.Program{gitProgram("log"), gitProgram("log", "a", "b"), gitProgram("diff", "x"), gitProgram("show"), {Path: "/opt/deploy", Args: []string{"deploy", "y"}}} {
+	for _, prog := range []rules.Program{policytest.GitProgram("log"), policytest.GitProgram("log", "a", "b"), policytest.GitProgram("diff", "x"), policytest.GitProgram("show"), {Path: "/opt/deploy", Args: []string{"deploy", "y"}}} {
 		if !asks(prog) {
 			t.Errorf("%+v is not asked about", prog)
 		}
 	}
-	if d := p.DecideProgram([]rules.Program{gitProgram("push")}, "", st); d.Verdict != policy.Deny {
+	if d := p.DecideProgram([]rules.Program{policytest.GitProgram("push")}, "", st); d.Verdict != policy.Deny {
 		t.Errorf("%+v", d)
 	}
 	changed := slices.Clone(cfg.Rules)
 	changed[2].Reason = "Look again."
 	cfg.Rules = changed
-	if !compile(t, cfg).DecideProgram([]rules.Program{gitProgram("diff")}, "", st).Ask {
+	if !compile(t, cfg).DecideProgram([]rules.Program{policytest.GitProgram("diff")}, "", st).Ask {
 		t.Error("an answer to another rule counts")
 	}
 }
@@ -144,9 +115,9 @@ func TestProgramOfAnAcceptedCommand(t *testing.T) {
 // must approve.
 func TestCommandsOfAnAcceptedRequest(t *testing.T) {
 	const method = "item/commandExecution/requestApproval"
-	cfg := programPolicy()
+	cfg := policytest.ProgramPolicy()
 	cfg.Rules = cfg.Rules[:len(cfg.Rules)-1] // which is about each shell
-	p, st := compile(t, cfg), programState(`"on-request"`, "workspace-write")
+	p, st := compile(t, cfg), policytest.ProgramState(`"on-request"`, "workspace-write")
 	st.Escalation, st.EscalationRequested = rules.Escalated, true
 	for more, counts := range map[string]bool{
 		``: true, `,"kind":"command","approvalId":null`: true, `,"approvalId":"a"`: false, `,"kind":"writeStdin"`: false,
@@ -157,7 +128,7 @@ func TestCommandsOfAnAcceptedRequest(t *testing.T) {
 		if len(st.Accepted) == 1 != counts {
 			t.Errorf("%s: %+v", more, st.Accepted)
 		}
-		for _, prog := range []rules.Program{gitProgram("diff"), gitProgram("log", "a"), gitProgram("show"), {Path: "/opt/deploy", Args: []string{"deploy", "x"}}} {
+		for _, prog := range []rules.Program{policytest.GitProgram("diff"), policytest.GitProgram("log", "a"), policytest.GitProgram("show"), {Path: "/opt/deploy", Args: []string{"deploy", "x"}}} {
 			d := p.DecideProgram([]rules.Program{prog}, "", st)
 			if asks := !counts || prog.Args[len(prog.Args)-1] != "diff"; d.Verdict != policy.Pass || d.Ask != asks {
 				t.Errorf("%s: %+v: %+v", more, prog, d)
@@ -168,9 +139,9 @@ func TestCommandsOfAnAcceptedRequest(t *testing.T) {
 		t.Errorf("a question about files: %+v", asked)
 	}
 	// Where Codex asks about each command, the bridge asks about none.
-	st = programState(`"untrusted"`, "workspace-write")
+	st = policytest.ProgramState(`"untrusted"`, "workspace-write")
 	st.Accepted = p.AskedByRequest(method, value(t, `{"cwd":"/code/proj","command":"/bin/bash -lc 'git diff'"}`), st)
-	if d := p.DecideProgram([]rules.Program{gitProgram("diff")}, "", st); d.Verdict != policy.Pass || d.Ask {
+	if d := p.DecideProgram([]rules.Program{policytest.GitProgram("diff")}, "", st); d.Verdict != policy.Pass || d.Ask {
 		t.Errorf("under untrusted: %+v", d)
 	}
 }
@@ -196,14 +167,14 @@ func TestHasProgramRules(t *testing.T) {
 
 // The interpreters of a script count, too, and a program that can't be read may be any.
 func TestProgramsOfOneStart(t *testing.T) {
-	p, st := compile(t, programPolicy()), programState(`"on-request"`, "workspace-write")
+	p, st := compile(t, policytest.ProgramPolicy()), policytest.ProgramState(`"on-request"`, "workspace-write")
 	script := rules.Program{Path: "/code/proj/x", Args: []string{"x"}, Dir: "/code/proj"}
-	interpreter := func(words ...string) rules.Program { return gitProgram(append(words, "/code/proj/x")...) }
+	interpreter := func(words ...string) rules.Program { return policytest.GitProgram(append(words, "/code/proj/x")...) }
 	if d := p.DecideProgram([]rules.Program{script, interpreter("push")}, "", st); d.Verdict != policy.Deny {
 		t.Errorf("%+v", d)
 	}
 	deploy := rules.Program{Path: "/opt/deploy", Args: []string{"deploy"}}
-	d := p.DecideProgram([]rules.Program{deploy, interpreter("log"), gitProgram("status")}, "", st)
+	d := p.DecideProgram([]rules.Program{deploy, interpreter("log"), policytest.GitProgram("status")}, "", st)
 	if !d.Ask || len(d.Approvers) != 1 || d.ApproversRule == nil || d.ApproversRule.Approvers != "release" || len(d.AnswerTerms.AskedBy) != 2 || len(d.Exceptions) != 1 {
 		t.Errorf("%+v", d)
 	}

@@ -39,7 +39,7 @@ func ParseProjectLayers(result, params rpc.Value, restores bool) (layers []Proje
 		one := ProjectLayer{Folder: folder}
 		for key, v := range layer.Get("config").Members() {
 			restored := restores && key == "approval_policy"
-			if !isUnset(v) && !restored && mayNarrow(key, v, active, params) {
+			if !IsUnset(v) && !restored && mayNarrow(key, v, active, params) {
 				one.Narrows = append(one.Narrows, key)
 			}
 		}
@@ -66,11 +66,11 @@ func mayNarrow(key string, v rpc.Value, active []rpc.Value, params rpc.Value) bo
 	case key == sandboxModeKey && v.Is("danger-full-access"):
 		return false
 	case key == sandboxModeKey, key == defaultPermissionsKey:
-		return isUnset(params.Get("sandbox")) && isUnset(params.Get(permissionsKey))
+		return IsUnset(params.Get("sandbox")) && IsUnset(params.Get(permissionsKey))
 	case key == "approval_policy":
-		return isUnset(params.Get("approvalPolicy"))
+		return IsUnset(params.Get("approvalPolicy"))
 	case key == "approvals_reviewer":
-		return isUnset(params.Get("approvalsReviewer"))
+		return IsUnset(params.Get("approvalsReviewer"))
 	case key != mcpServersKey:
 		return true
 	}
@@ -88,7 +88,7 @@ func mayNarrow(key string, v rpc.Value, active []rpc.Value, params rpc.Value) bo
 func (p Projects) TrustsAny() bool { return len(p.Others) > 0 || len(p.trustedKeys()) > 0 }
 
 // TrustOrigin returns the place that sets policy.project_trust, for a message.
-func (p *Policy) TrustOrigin() string { return p.originOrDefault(ruleTrust) }
+func (p *Policy) TrustOrigin() string { return p.OriginOrDefault(ruleTrust) }
 
 // MarksUntrusted reports whether the overlay of a request that opens a thread marks a folder untrusted.
 func MarksUntrusted(params rpc.Value, folder string) bool {

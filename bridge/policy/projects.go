@@ -57,7 +57,7 @@ var ownLayers = []string{
 // trusted.
 func (d *Defaults) parseProjects(result rpc.Value) error {
 	layers := result.Get("layers")
-	if layers.Kind() != rpc.Array && !isUnset(layers) {
+	if layers.Kind() != rpc.Array && !IsUnset(layers) {
 		return fmt.Errorf("config/read: layers is %v", layers.Kind())
 	}
 	for layer := range layers.Elements() { // an earlier layer wins
@@ -100,7 +100,7 @@ func (d *Defaults) parseProjects(result rpc.Value) error {
 // parseTrust reads a `projects` table. Measured with Codex 0.169: an entry without a trust_level
 // has no effect.
 func parseTrust(v rpc.Value) (map[string]bool, error) {
-	if v.Kind() != rpc.Object && !isUnset(v) {
+	if v.Kind() != rpc.Object && !IsUnset(v) {
 		return nil, fmt.Errorf("config/read: projects is %v", v.Kind())
 	}
 	levels := make(map[string]bool)
@@ -110,7 +110,7 @@ func parseTrust(v rpc.Value) (map[string]bool, error) {
 			levels[trustKey(key)] = true
 		case level.Is(string(untrusted)):
 			levels[trustKey(key)] = false
-		case !isUnset(level):
+		case !IsUnset(level):
 			return nil, fmt.Errorf("config/read: projects: trust_level is %s", formatValue(level))
 		}
 	}

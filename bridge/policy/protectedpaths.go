@@ -13,7 +13,7 @@ import (
 // isProtected reports whether path leads into a protected path, at any depth of a root. If path is
 // in no root, all of it counts. It ignores case, which is the stricter choice.
 func (p *Policy) isProtected(roots []string, path string) bool {
-	return p.leadsInto(relativeToRoot(roots, path), func([]string) bool { return true })
+	return p.LeadsInto(relativeToRoot(roots, path), func([]string) bool { return true })
 }
 
 // relativeToRoot returns path relative to the innermost root that contains it; the whole path if
@@ -31,7 +31,7 @@ func relativeToRoot(roots []string, path string) string {
 // protectsBeyondCodex reports whether path leads into one of policy.protected_paths that Codex
 // itself does not protect.
 func (p *Policy) protectsBeyondCodex(path string) bool {
-	return p.leadsInto(path, func(kept []string) bool { return !isGoverning(kept[0]) })
+	return p.LeadsInto(path, func(kept []string) bool { return !IsGoverning(kept[0]) })
 }
 
 // leadsToProtected reports whether the last names of a folder are the first names of a protected
@@ -48,11 +48,11 @@ func (p *Policy) leadsToProtected(folder string) bool {
 	})
 }
 
-// usualNames is the number of names up to which leadsInto allocates nothing.
+// usualNames is the number of names up to which LeadsInto allocates nothing.
 const usualNames = 32
 
-// leadsInto reports whether path leads into a protected path for which counts returns true.
-func (p *Policy) leadsInto(path string, counts func(kept []string) bool) bool {
+// LeadsInto reports whether path leads into a protected path for which counts returns true.
+func (p *Policy) LeadsInto(path string, counts func(kept []string) bool) bool {
 	var usual [usualNames]string
 	names := appendNames(usual[:0], path)
 	for i, name := range names {
@@ -127,7 +127,7 @@ func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
 	var protected []string
 	for _, folder := range folders {
 		for _, segments := range p.protected {
-			if folder != "" && !isGoverning(segments[0]) { // Codex excludes those from a grant that does not name them
+			if folder != "" && !IsGoverning(segments[0]) { // Codex excludes those from a grant that does not name them
 				protected = append(protected, filepath.Join(append([]string{folder}, segments...)...))
 			}
 		}
@@ -142,7 +142,7 @@ func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(protected, func(at string) bool { return overlaps(rules.FoldCase(path), rules.FoldCase(at)) })
+	return slices.ContainsFunc(protected, func(at string) bool { return Overlaps(rules.FoldCase(path), rules.FoldCase(at)) })
 }
 
 // mountsReadOnly reports whether commands can't write the protected path kept at the top of the
@@ -150,10 +150,10 @@ func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
 // path.
 func (t *Thread) mountsReadOnly(kept []string) bool {
 	switch t.Sandbox {
-	case readOnly.String():
+	case ReadOnly.String():
 		return true
-	case workspaceWrite.String():
-		return isGoverning(kept[0]) || t.Profile.Defined && !t.LacksProfile && slices.ContainsFunc(t.Profile.Protected, func(p []string) bool { return slices.Equal(p, kept) })
+	case WorkspaceWrite.String():
+		return IsGoverning(kept[0]) || t.Profile.Defined && !t.LacksProfile && slices.ContainsFunc(t.Profile.Protected, func(p []string) bool { return slices.Equal(p, kept) })
 	}
 	return false
 }
@@ -187,4 +187,30 @@ func (p *Policy) addProtected(paths [][]string) {
 		p.protected = append(slices.Clip(p.protected), segments)
 		p.protectedByName[first] = append(slices.Clip(p.protectedByName[first]), segments)
 	}
+}
+
+// protectsMore reports whether policy.protected_paths has more than the governing folders, which Codex itself protects.
+func (p *Policy) protectsMore() bool {
+	return slices.ContainsFunc(p.protected, func(names []string) bool { return !IsGoverning(names[0]) })
+}
+
+// changesProtected reports whether path leads into a protected path of a root that Codex does not
+// mount read-only. A relative path is a part of a path. A computed path does not count for .git and
+// other folders that Codex protects, because common scripts remove "$tmp/.git".
+func (p *Policy) changesProtected(path string, computed bool, roots []string, st State) bool {
+	seen, top := path, "" // in its root, and in the workspace, at whose top Codex mounts them
+	if filepath.IsAbs(path) {
+		if path = filepath.Clean(path); !withinAny(roots, path) {
+			return false
+		}
+		seen = relativeToRoot(roots, path)
+		if Within(st.Thread.Workspace, path) {
+			top = path[len(st.Thread.Workspace):]
+		}
+	}
+	topNames := splitPath(top)
+	counts := func(kept []string) bool {
+		return !(computed && IsGoverning(kept[0])) && !(hasNames(topNames, kept) && st.Thread.mountsReadOnly(kept))
+	}
+	return p.LeadsInto(seen, counts) || strings.Contains(seen, "..") && p.LeadsInto(filepath.Clean(seen), counts)
 }

@@ -36,8 +36,8 @@ func (p *Policy) quoteReason(method string, params rpc.Value) Decision {
 	if text == "" {
 		return Decision{Verdict: Pass}
 	}
-	to := json.RawMessage(jsonString(text))
+	to := json.RawMessage(JSONString(text))
 	return Decision{Verdict: Rewrite, ShownReason: to, Changes: []Change{{
-		Field: "params.reason", Rule: ruleMode, Reason: "the reason is not checked, so it is quoted", Origin: p.originOrDefault(ruleMode), From: cloneRaw(params.Get("reason")), To: to,
+		Field: "params.reason", Rule: RuleMode, Reason: "the reason is not checked, so it is quoted", Origin: p.OriginOrDefault(RuleMode), From: CloneRaw(params.Get("reason")), To: to,
 	}}}
 }

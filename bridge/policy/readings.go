@@ -10,18 +10,18 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// readings returns the paths by which a file is judged: Paths.Readings, without other names of the
+// Readings returns the paths by which a file is judged: Paths.Readings, without other names of the
 // workspace and of the home folder. The strictest of them counts, so that a link gives access to nothing
 // that the rules, policy.protected_paths or the roots protect.
 //
 // Measured with Codex 0.169: a patch that adds or updates a file writes through a link; one that deletes or
 // moves it removes the link itself.
-func (st State) readings(path string) ([]string, error) {
-	return st.readingsIn(st.workspace(), path)
+func (st State) Readings(path string) ([]string, error) {
+	return st.readingsIn(st.ThreadWorkspace(), path)
 }
 
-// workspace returns the workspace of the thread; "" if there is none.
-func (st State) workspace() string {
+// ThreadWorkspace returns the workspace of the thread; "" if there is none.
+func (st State) ThreadWorkspace() string {
 	if st.Thread == nil {
 		return ""
 	}
@@ -65,24 +65,24 @@ func policyFileLink(found []string) string {
 // canonical name. Thereby a link above the workspace, such as /tmp on macOS, is no reading. A name in a
 // governing folder stays.
 func (st State) renamed(workspace, path string) string {
-	if workspace != "" && Within(workspace, path) || st.Home != "" && Within(st.Home, path) || isGoverning(path) {
+	if workspace != "" && Within(workspace, path) || st.Home != "" && Within(st.Home, path) || IsGoverning(path) {
 		return path
 	}
 	for i := range path {
 		if i == 0 || path[i] != filepath.Separator {
 			continue
 		}
-		if at, err := st.canonical(path[:i]); err == nil && (at == workspace || at == st.Home) {
+		if at, err := st.Canonical(path[:i]); err == nil && (at == workspace || at == st.Home) {
 			return filepath.Join(at, path[i:])
 		}
 	}
 	return path
 }
 
-// fileChanges returns the changes of files for the rules: one for each reading of each name. A name that
+// FileChanges returns the changes of files for the rules: one for each reading of each name. A name that
 // can't be resolved, and a patch without names, also stand for any file: no rule allows it, and every deny
 // rule may match it.
-func (st State) fileChanges(workspace string, names []string) (changes []rules.Change) {
+func (st State) FileChanges(workspace string, names []string) (changes []rules.Change) {
 	for _, name := range names {
 		found, err := st.readingsIn(workspace, name)
 		for _, path := range found {
@@ -98,9 +98,9 @@ func (st State) fileChanges(workspace string, names []string) (changes []rules.C
 	return changes
 }
 
-// patchedFiles returns the absolute names of the files of a patch, as it spells them. An empty name stands
+// PatchedFiles returns the absolute names of the files of a patch, as it spells them. An empty name stands
 // for any file.
-func patchedFiles(patch, cwd string) (names []string) {
+func PatchedFiles(patch, cwd string) (names []string) {
 	for _, name := range rules.PatchedFiles(patch) {
 		names = append(names, nameIn(cwd, name))
 	}
@@ -116,43 +116,19 @@ func nameIn(folder, name string) string {
 	return folder + string(filepath.Separator) + name
 }
 
-// requestedFiles returns the absolute names of the files of a patch in a request of Codex; empty if they are
+// RequestedFiles returns the absolute names of the files of a patch in a request of Codex; empty if they are
 // unknown.
-func (st State) requestedFiles(method string, params rpc.Value) []string {
+func (st State) RequestedFiles(method string, params rpc.Value) []string {
 	if method != "applyPatchApproval" {
 		return st.Files
 	}
 	var names []string
 	for path, change := range params.Get("fileChanges").Members() {
 		names = append(names, path)
-		if to := change.Get("move_path"); !isUnset(to) {
+		if to := change.Get("move_path"); !IsUnset(to) {
 			text, _ := to.Text()
 			names = append(names, text)
 		}
 	}
 	return names
-}
-
-// isUnasked reports whether a patch of st.Files changes a file that must not be changed without a question,
-// and Codex would neither ask nor have its sandbox refuse the change.
-//
-// Measured with Codex 0.169: it asks about a path with a governing folder at the top of the workspace, as
-// the patch spells it, and not about one below.
-func (p *Policy) isUnasked(st State) bool {
-	if st.Thread == nil {
-		return false
-	}
-	for _, name := range st.Files {
-		below, isBelow := strings.CutPrefix(filepath.Clean(name), st.workspace()+string(filepath.Separator))
-		if first, _, _ := strings.Cut(below, string(filepath.Separator)); isBelow && slices.Contains(governingFolders, first) {
-			return false
-		}
-	}
-	roots := p.allowed(st, st.workspace())
-	return slices.ContainsFunc(st.Files, func(name string) bool {
-		found, err := st.readings(name)
-		return err != nil || policyFileLink(found) != "" || slices.ContainsFunc(found, func(path string) bool {
-			return withinAny(roots, path) && p.fileLeaveReason(path, p.patchLimit(st), roots, st).leaves()
-		})
-	})
 }

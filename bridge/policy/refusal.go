@@ -13,6 +13,9 @@ import (
 // RuleNobody is the rule of a refusal for want of a person who answers.
 const RuleNobody = "approvals.nobody"
 
+// ruleProtocol is the rule of a refusal of what Codex could not read, or not as it was meant.
+const ruleProtocol = "protocol"
+
 // Refusal describes a refused message. It is the data of the error.
 type Refusal struct {
 	Method string `json:"method"`
@@ -80,8 +83,8 @@ func (d Decision) Refusal() *Refusal {
 // default.
 type OriginFunc func(key string) string
 
-// ruleOrigin returns the place that set a rule; "" for a default.
-func (p *Policy) ruleOrigin(rule string) string {
+// RuleOrigin returns the place that set a rule; "" for a default.
+func (p *Policy) RuleOrigin(rule string) string {
 	if rule == ruleUser {
 		return originUser
 	}
@@ -91,13 +94,13 @@ func (p *Policy) ruleOrigin(rule string) string {
 	return p.originOf(rule)
 }
 
-// originOrDefault returns the place that set a rule, for a message. For a default it names the
+// OriginOrDefault returns the place that set a rule, for a message. For a default it names the
 // place that enables the policy.
-func (p *Policy) originOrDefault(rule string) string {
-	if o := p.ruleOrigin(rule); o != "" {
+func (p *Policy) OriginOrDefault(rule string) string {
+	if o := p.RuleOrigin(rule); o != "" {
 		return o
 	}
-	if o := p.ruleOrigin(ruleMode); o != "" {
+	if o := p.RuleOrigin(RuleMode); o != "" {
 		return "default; the policy is enabled by " + o
 	}
 	return "default"

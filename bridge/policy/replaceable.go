@@ -8,7 +8,7 @@ import (
 // link. A new thread has no commands yet, but those of other threads count.
 func (c *decider) isReplaceable(path string) bool {
 	switch {
-	case c.p.maxLevel == readOnly:
+	case c.p.maxLevel == ReadOnly:
 		return false
 	case c.spec.startsThread:
 		return path != c.workspace && findNested(slices.Concat(c.st.Writable, c.newlyWritable), path) != ""
@@ -103,7 +103,7 @@ func (c *decider) innerRoot() string {
 		return ""
 	}
 	roots := t.Roots
-	if isUnset(c.params.Get("cwd")) && t.Cwd != "" {
+	if IsUnset(c.params.Get("cwd")) && t.Cwd != "" {
 		roots = append(slices.Clip(roots), t.Cwd) // the turn stays there, and the cwd is writable
 	}
 	for _, root := range roots {
@@ -112,21 +112,4 @@ func (c *decider) innerRoot() string {
 		}
 	}
 	return ""
-}
-
-// overlappingWritable returns a folder around or inside path that commands can write, could write
-// before, or could with this grant; "" if there is none.
-//
-// Measured with Codex 0.169: with a grant of WORKSPACE/a/sub, a command replaced a and made a/sub a
-// link. The next command of the turn could write to the link's target.
-func (g *grantFilter) overlappingWritable(path string) string {
-	st := g.a.st
-	folders := slices.Concat(g.written, st.Writable)
-	if t := st.Thread; t != nil && t.Sandbox == workspaceWrite.String() {
-		folders = append(folders, t.WritableFolders()...)
-		for _, temp := range st.Temps {
-			folders = append(folders, temp.Path)
-		}
-	}
-	return findNested(folders, path)
 }

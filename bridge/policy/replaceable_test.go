@@ -1,11 +1,12 @@
 package policy_test
 
 import (
-	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/policy"
 	"slices"
 	"strings"
 	"testing"
+
+	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 )
 
 // TestTurnInInnerFolder checks that no turn makes an inner folder writable, beside the workspace or alone: a

@@ -31,7 +31,7 @@ type Requirements struct {
 func ParseRequirements(result rpc.Value, prompts []config.Rule, place string) (*Requirements, error) {
 	r := &Requirements{features: make(map[string]bool), place: place}
 	v := result.Get("requirements")
-	if v.Kind() != rpc.Object && !isUnset(v) {
+	if v.Kind() != rpc.Object && !IsUnset(v) {
 		return nil, fmt.Errorf("configRequirements/read: requirements is %v", v.Kind())
 	}
 	for _, list := range []struct {
@@ -42,7 +42,7 @@ func ParseRequirements(result rpc.Value, prompts []config.Rule, place string) (*
 		{"allowedApprovalsReviewers", &r.reviewers}, {"allowedWebSearchModes", &r.webSearch},
 	} {
 		words := v.Get(list.member)
-		if isUnset(words) {
+		if IsUnset(words) {
 			continue
 		}
 		if words.Kind() != rpc.Array {
@@ -61,7 +61,7 @@ func ParseRequirements(result rpc.Value, prompts []config.Rule, place string) (*
 			r.features[methods.FoldName(name)] = is
 		}
 	}
-	if profiles := v.Get("allowedPermissionProfiles"); !isUnset(profiles) {
+	if profiles := v.Get("allowedPermissionProfiles"); !IsUnset(profiles) {
 		r.profiles = []string{}
 		for name, allowed := range profiles.Members() {
 			if on, ok := allowed.Bool(); ok && on {
@@ -87,10 +87,10 @@ func (p *Policy) Within(r *Requirements, method string) (*Policy, *rpc.Error) {
 		if key == ruleApproval || key == ruleSandbox || key == ruleReviewers {
 			return r.place
 		}
-		return p.ruleOrigin(key)
+		return p.RuleOrigin(key)
 	}
 	contradict := func(rule, reason, hint string) *rpc.Error {
-		return NewRefusalError(rpc.CodeRefused, Refusal{Method: method, Rule: rule, Reason: "the machine's requirements " + reason, Origin: p.originOrDefault(rule), Hint: hint})
+		return NewRefusalError(rpc.CodeRefused, Refusal{Method: method, Rule: rule, Reason: "the machine's requirements " + reason, Origin: p.OriginOrDefault(rule), Hint: hint})
 	}
 	t.approvals = slices.DeleteFunc(slices.Clone(p.approvals), func(name string) bool { return !r.allowsApproval(p, name) })
 	if len(t.approvals) == 0 {
@@ -105,13 +105,13 @@ func (p *Policy) Within(r *Requirements, method string) (*Policy, *rpc.Error) {
 		return nil, contradict(ruleReviewers, "allow none of its reviewers: allowed_approvals_reviewers has "+strings.Join(r.reviewers, ", "),
 			"change one of them, so that they have a value in common")
 	}
-	for l := readOnly + 1; l <= p.maxLevel; l++ {
+	for l := ReadOnly + 1; l <= p.maxLevel; l++ {
 		if r.sandboxes != nil && !slices.Contains(r.sandboxes, l.String()) {
 			t.maxLevel = l - 1
 			break
 		}
 	}
-	if r.profiles != nil && (t.maxLevel != readOnly || !slices.Contains(r.profiles, builtinProfiles[readOnly])) {
+	if r.profiles != nil && (t.maxLevel != ReadOnly || !slices.Contains(r.profiles, builtinProfiles[ReadOnly])) {
 		return nil, contradict(ruleSandbox, "allow only the permissions profiles "+strings.Join(r.profiles, ", ")+", and not the bridge's, which protects files",
 			`remove allowed_permission_profiles from the requirements, or allow ":read-only" there with policy.sandbox = "read-only"`)
 	}
@@ -182,14 +182,3 @@ func (p *Policy) requiredReason(path []string, v rpc.Value) string {
 
 // never is later than the time of any remembered answer.
 var never = time.Unix(1<<40, 0)
-
-// mustAsk reports whether a requirement makes Codex ask about the command of its request. Then neither
-// an allow rule nor a remembered answer may answer.
-func (p *Policy) mustAsk(method string, params rpc.Value, st State) bool {
-	if p.required == nil || p.required.prompts == nil {
-		return false
-	}
-	only := *p
-	only.rules = p.required.prompts
-	return only.match(method, params, st, rules.EscalationUnknown).Decision == rules.Ask
-}

@@ -39,7 +39,7 @@ func (c *decider) decideRestoredGate(v rpc.Value) {
 		c.reduceApproval(v, true, reason)
 		return
 	}
-	c.replaceApproval(parseApproval(jsonString("untrusted")), reason)
+	c.replaceApproval(parseApproval(JSONString("untrusted")), reason)
 	if c.gated == &gatedTrue {
 		c.sent.Approval = nil // a loaded thread ignores the field; see decideRestoredApproval
 	}

@@ -22,7 +22,7 @@ import (
 func (c *decider) takesDefault() bool {
 	stored := c.st.StoredSandbox
 	_, own := parseProfileName(stored.Profile)
-	return c.overlayWritesWorkspace() || c.overlayBeaten || stored.Mode == "" || stored.Mode == workspaceWrite.String() && (stored.Profile == "" || own)
+	return c.overlayWritesWorkspace() || c.overlayBeaten || stored.Mode == "" || stored.Mode == WorkspaceWrite.String() && (stored.Profile == "" || own)
 }
 
 // restoredSandbox returns the sandbox of a resume or fork without one. stays reports that Codex has the thread
@@ -60,11 +60,11 @@ func (c *decider) defaultSandbox() SandboxSettings {
 	l, profiled, ok := d.level()
 	switch user := d.UserProfile(); {
 	case !ok, d.Permissions == "" && d.Sandbox == "" && !c.knowsProject():
-		return SandboxSettings{Mode: readOnly.String()}
+		return SandboxSettings{Mode: ReadOnly.String()}
 	case user != nil && !c.isReplaced(user):
 		return SandboxSettings{Mode: l.String(), Network: user.networkOn}
-	case profiled, l == fullAccess:
-		return SandboxSettings{Mode: l.String(), Network: l == fullAccess}
+	case profiled, l == FullAccess:
+		return SandboxSettings{Mode: l.String(), Network: l == FullAccess}
 	}
 	return SandboxSettings{Mode: l.String(), Network: d.Network, NoTmpdir: d.NoTmpdir, NoSlashTmp: d.NoSlashTmp}
 }
@@ -138,7 +138,7 @@ func (c *decider) keepsUnknownReadOnly() bool {
 	case !c.takesDefault():
 		return false
 	}
-	c.setMode(readOnly, ruleTrust, "if omitted, Codex would use workspace-write in a project that the bridge keeps untrusted, but read-only in an unknown one")
+	c.setMode(ReadOnly, ruleTrust, "if omitted, Codex would use workspace-write in a project that the bridge keeps untrusted, but read-only in an unknown one")
 	return true
 }
 
@@ -151,11 +151,11 @@ func (c *decider) keepsUnsubscribed() bool {
 		return false
 	}
 	has, known := parseMode(left.Sandbox)
-	if !known || has == fullAccess || has == readOnly && left.Network {
+	if !known || has == FullAccess || has == ReadOnly && left.Network {
 		return false
 	}
 	to, rule, reason := c.allowedLevel(has)
-	if to == workspaceWrite {
+	if to == WorkspaceWrite {
 		c.narrowDefaults(left.sandboxSettings())
 		c.narrowDefaultRoots(left.Roots)
 	}
@@ -191,7 +191,7 @@ func (c *decider) decideForbiddenDefault() {
 	resumes := c.m.Method == "thread/resume"
 	switch {
 	case c.st.UnknownThread:
-		c.setMode(readOnly, ruleSandbox, reason) // Codex will refuse the request, too
+		c.setMode(ReadOnly, ruleSandbox, reason) // Codex will refuse the request, too
 	case resumes && c.st.LoadedProfile == nil && !c.st.NotLoaded:
 		c.want(WantLoadedProfile)
 	default:
@@ -211,13 +211,13 @@ func (c *decider) sendRestored(stays bool, reason string) {
 	to, rule, why := c.allowedLevel(last)
 	switch user := c.userProfile(); {
 	case stays:
-	case user != nil && to != readOnly:
+	case user != nil && to != ReadOnly:
 		c.decideUserSandbox(user)
 		return
 	case restored.Profile == builtinProfiles[to] && !c.takesDefault():
 		c.setBuiltinProfile(to, "with a sandbox, a later resume would not restore the thread's profile")
 		return
-	case to == workspaceWrite:
+	case to == WorkspaceWrite:
 		c.narrowDefaults(restored)
 	}
 	c.setMode(to, cmp.Or(rule, ruleSandbox), cmp.Or(why, reason))
@@ -267,7 +267,7 @@ func ParseStoredSandbox(settings rpc.Value) SandboxSettings {
 	if settings.Get("sandboxPolicy").Get("type").Is("externalSandbox") {
 		// Measured with Codex 0.169 and 0.171: it does not restore this, but takes its default, as for a workspace-write
 		// without a profile.
-		return SandboxSettings{Mode: workspaceWrite.String()}
+		return SandboxSettings{Mode: WorkspaceWrite.String()}
 	}
 	return stored
 }

@@ -38,11 +38,11 @@ func (c *decider) decideReviewer([]string) {
 	switch {
 	case v.Is("user") && p.required.excludesUser():
 		c.refuse(rpc.CodeRefused, "params.approvalsReviewer", ruleReviewers, "the machine's requirements do not allow the user, so Codex would have a model review", `send "auto_review" if that is right`)
-	case !isUnset(v) && p.allowsReviewer(v):
+	case !IsUnset(v) && p.allowsReviewer(v):
 		if c.spec.opensThread {
-			c.sent.Reviewer = cloneRaw(v)
+			c.sent.Reviewer = CloneRaw(v)
 		}
-	case !isUnset(v):
+	case !IsUnset(v):
 		c.replaceReviewer(formatValue(v) + " is not in " + p.reviewerList())
 	case c.overlayUser:
 		c.setReviewer("user", "the client's config asks for it")
@@ -81,7 +81,7 @@ func (c *decider) replaceReviewer(reason string) {
 }
 
 func (c *decider) setReviewer(name, reason string) {
-	to := jsonString(name)
+	to := JSONString(name)
 	c.setField("approvalsReviewer", to, ruleReviewers, reason)
 	c.sent.Reviewer = to
 }
@@ -89,3 +89,6 @@ func (c *decider) setReviewer(name, reason string) {
 func (p *Policy) reviewerList() string {
 	return p.listName(ruleReviewers) + " [" + strings.Join(p.reviewers, ", ") + "]"
 }
+
+// AllowsModelReview reports whether a model may answer approvals in the user's place.
+func (p *Policy) AllowsModelReview() bool { return slices.Contains(p.reviewers, "auto_review") }

@@ -103,7 +103,7 @@ func (r root) resolve(st State) (at string, linked bool) {
 		}
 		path = filepath.Join(st.Home, r.rest)
 	}
-	at, err := st.canonical(path)
+	at, err := st.Canonical(path)
 	if err != nil {
 		return "", false
 	}
@@ -127,7 +127,7 @@ func (e *LinkedRootError) Hint() string { return "name " + e.Target + " instead"
 // LinkedRoots returns an error for each such root. It returns nil unless the policy is enforced and
 // allows writing.
 func (p *Policy) LinkedRoots(world func() State) []*LinkedRootError {
-	if p.mode != config.Enforce || p.maxLevel == readOnly {
+	if p.mode != config.Enforce || p.maxLevel == ReadOnly {
 		return nil
 	}
 	var out []*LinkedRootError
@@ -163,17 +163,17 @@ func (st State) unusableReason(workspace string) string {
 		return "is, or contains, the home folder or the whole file system; open a folder inside"
 	}
 	project := workspace
-	if home := rules.FoldCase(st.CodexHome); home != "" && overlaps(folder, home) {
+	if home := rules.FoldCase(st.CodexHome); home != "" && Overlaps(folder, home) {
 		if !st.isWorktree(workspace) {
 			return "overlaps Codex's folder " + st.CodexHome + "; open another folder"
 		}
 		project = workspace[len(st.CodexHome):] // CODEX_HOME itself is named .codex
 	}
-	if isGoverning(project) {
+	if IsGoverning(project) {
 		return "is in " + governingReason + "; open the project's own folder"
 	}
 	for _, kept := range st.Sensitive {
-		if overlaps(folder, rules.FoldCase(kept)) {
+		if Overlaps(folder, rules.FoldCase(kept)) {
 			return "overlaps " + kept + ", which commands must not write; open another folder"
 		}
 	}

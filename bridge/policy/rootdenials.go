@@ -29,7 +29,7 @@ func (c *decider) keepRemovedRoots(field string, list rpc.Value, kept []string) 
 func (c *decider) keepDenialsOfRoots(field string, list rpc.Value, kept []string) {
 	for e := range list.Elements() {
 		text, _ := e.Text()
-		root, err := c.st.canonical(text)
+		root, err := c.st.Canonical(text)
 		if err != nil {
 			root = text
 		}

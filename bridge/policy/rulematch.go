@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const ruleRule = "policy.rule"
+const RuleRule = "policy.rule"
 
 // unreadableLine stands for a command line that the bridge can't read. Every deny or ask rule
 // matches it.
@@ -21,78 +22,29 @@ const unreadableLine = rules.UnknownLine
 // HasRules reports whether the policy has rules.
 func (p *Policy) HasRules() bool { return p.rules != nil }
 
-// rulesAt returns the rules as they count now. The policy has rules.
-func (p *Policy) rulesAt(st State) *rules.Set {
-	if st.Now == nil {
-		return p.rules.At(time.Time{})
+// rulesAt returns the rules as they count now; nil for none.
+func (p *Policy) rulesAt(st State) *rules.Set { return rulesAt(p.rules, st) }
+
+// requiredRules returns the rules by which the machine's requirements make Codex ask; nil for none.
+func (p *Policy) requiredRules(st State) *rules.Set {
+	if p.required == nil {
+		return nil
 	}
-	return p.rules.At(st.Now())
+	return rulesAt(p.required.prompts, st)
 }
 
-// AnswerTerms returns which remembered answers to a request of Codex count.
-func (p *Policy) AnswerTerms(method string, params rpc.Value, st State) AnswerTerms {
-	if p.mode == config.Off {
-		return AnswerTerms{}
+func rulesAt(set *rules.Set, st State) *rules.Set {
+	switch {
+	case set == nil:
+		return nil
+	case st.Now == nil:
+		return set.At(time.Time{})
 	}
-	if p.mustAsk(method, params, st) {
-		return AnswerTerms{Since: never}
-	}
-	m, _ := p.ruleMatch(method, params, st, p.questionLeaveReason(method, params, st))
-	return answerTerms(m, st)
+	return set.At(st.Now())
 }
 
-// ruleMatch returns the rule for a request of Codex, and where the action would run after an
-// acceptance.
-func (p *Policy) ruleMatch(method string, params rpc.Value, st State, at leaveReason) (rules.Match, rules.Escalation) {
-	reach := rules.EscalationUnknown
-	switch method {
-	case "item/commandExecution/requestApproval", "execCommandApproval":
-		reach = p.commandEscalation(at, st)
-	case "item/fileChange/requestApproval", "applyPatchApproval":
-		reach = p.patchEscalation(at, st)
-	case "mcpServer/elicitation/request":
-		reach = rules.Sandboxed // a server's tool has no sandbox to leave
-	}
-	return p.match(method, params, st, reach), reach
-}
-
-func (p *Policy) match(method string, params rpc.Value, st State, reach rules.Escalation) rules.Match {
-	if p.rules == nil {
-		return rules.Match{}
-	}
-	dirs := p.ruleDirs(st, params)
-	switch method {
-	case "item/commandExecution/requestApproval":
-		text, ok := params.Get("command").Text()
-		if !ok && params.Get("networkApprovalContext").Kind() == rpc.Object {
-			return rules.Match{} // the question is about a host
-		}
-		if !ok {
-			text = unreadableLine
-		}
-		if argv, ok := rules.Split(text); ok {
-			return p.rulesAt(st).Argv(argv, reach, dirs)
-		}
-		return p.rulesAt(st).Shell(text, "", reach, dirs)
-	case "execCommandApproval":
-		return p.matchArgv(params.Get("command"), reach, dirs, st)
-	case "item/fileChange/requestApproval", "applyPatchApproval":
-		return p.rulesAt(st).Files(st.fileChanges(dirs.Workspace, st.requestedFiles(method, params)), reach, dirs)
-	case "mcpServer/elicitation/request":
-		if !params.Get("_meta").Get("codex_approval_kind").Exists() {
-			break // the server itself asks
-		}
-		server, _ := params.Get("serverName").Text()
-		tool, _ := params.Get("_meta").Get("tool_name").Text()
-		return p.rulesAt(st).MCP(server, tool)
-	case "item/tool/call":
-		tool, _ := params.Get("tool").Text()
-		return p.rulesAt(st).Tool(tool)
-	}
-	return rules.Match{}
-}
-
-func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs, st State) rules.Match {
+// matchArgv returns the rule of a set for the words of a command.
+func matchArgv(set *rules.Set, v rpc.Value, reach rules.Escalation, dirs rules.Dirs) rules.Match {
 	var words []string
 	for e := range v.Elements() {
 		word, ok := e.Text()
@@ -103,19 +55,19 @@ func (p *Policy) matchArgv(v rpc.Value, reach rules.Escalation, dirs rules.Dirs,
 		words = append(words, word)
 	}
 	if len(words) == 0 {
-		return p.rulesAt(st).Shell(unreadableLine, "", reach, dirs)
+		return set.Shell(unreadableLine, "", reach, dirs)
 	}
-	return p.rulesAt(st).Argv(words, reach, dirs)
+	return set.Argv(words, reach, dirs)
 }
 
 // ruleDirs returns the folders that rules may name.
 func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
-	d := rules.Dirs{Home: st.Home, Readings: st.readings, Lines: st.lines, ProgramStarts: st.ProgramStarts}
+	d := rules.Dirs{Home: st.Home, Readings: st.Readings, Lines: st.Lines, ProgramStarts: st.ProgramStarts}
 	if st.Thread != nil {
 		d.Workspace = st.Thread.Workspace
 	}
 	if cwd, ok := params.Get("cwd").Text(); ok {
-		d.Cwd, _ = st.canonical(cwd)
+		d.Cwd, _ = st.Canonical(cwd)
 	}
 	p.addRoots(&d, st)
 	return d
@@ -130,9 +82,9 @@ func (p *Policy) addRoots(d *rules.Dirs, st State) {
 
 // ruleRefusal returns the refusal by a rule, with the answer for Codex.
 func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
-	r := Refusal{Method: method, Rule: ruleRule, Reason: ruleReason(m), Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
+	r := Refusal{Method: method, Rule: RuleRule, Reason: RuleReason(m), Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
 	if m.Part != "" && m.Part != unreadableLine {
-		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + display.Line(clip(m.Part))
+		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + display.Line(Clip(m.Part))
 	}
 	if m.Why != "" {
 		r.Reason += " (" + m.Why + ")"
@@ -140,14 +92,14 @@ func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, r), Answer: DeclineResult(method, r.Reason)}
 }
 
-// ruleReason returns the reason of the rule that decided, which is never empty.
-func ruleReason(m rules.Match) string {
+// RuleReason returns the reason of the rule that decided, which is never empty.
+func RuleReason(m rules.Match) string {
 	return cmp.Or(m.Rule.Why(), "a rule says "+m.Decision.String())
 }
 
 // ruleQuestion returns the reason for a question by the rule that decided.
 func ruleQuestion(m rules.Match) string {
-	return strings.TrimSuffix(ruleReason(m), ".") + " (" + ruleRule + ", " + m.Rule.Origin.String() + ")"
+	return strings.TrimSuffix(RuleReason(m), ".") + " (" + RuleRule + ", " + m.Rule.Origin.String() + ")"
 }
 
 // DeclineResult returns the result that declines a request of Codex; nil if only an error can. The
@@ -157,7 +109,7 @@ func DeclineResult(method, reason string) []byte {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval":
 		return []byte(`{"decision":"decline"}`)
 	case "execCommandApproval", "applyPatchApproval":
-		return []byte(`{"decision":{"denied":{"rejection":` + string(jsonString(reason)) + `}}}`)
+		return []byte(`{"decision":{"denied":{"rejection":` + string(JSONString(reason)) + `}}}`)
 	case "mcpServer/elicitation/request":
 		return []byte(`{"action":"decline"}`)
 	case "item/tool/requestUserInput":
@@ -171,8 +123,8 @@ func DeclineResult(method, reason string) []byte {
 	return nil
 }
 
-// runsCommand reports whether the method runs a command of the client.
-func runsCommand(method string) bool {
+// RunsCommand reports whether the method runs a command of the client.
+func RunsCommand(method string) bool {
 	return method == "command/exec" || method == "process/spawn" || method == "thread/shellCommand"
 }
 
@@ -182,7 +134,7 @@ func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) 
 	if p.rules == nil {
 		return Decision{}, false
 	}
-	if !runsCommand(m.Method) {
+	if !RunsCommand(m.Method) {
 		return Decision{}, false
 	}
 	if m.Truncated() { // Codex would read more words than the parser kept
@@ -208,7 +160,7 @@ func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) 
 func (p *Policy) matchClientCommand(m *rpc.Message, st State) rules.Match {
 	dirs := p.ruleDirs(st, m.Params)
 	if m.Method != "thread/shellCommand" {
-		return p.matchArgv(m.Params.Get("command"), rules.EscalationUnknown, dirs, st)
+		return matchArgv(p.rulesAt(st), m.Params.Get("command"), rules.EscalationUnknown, dirs)
 	}
 	text, ok := m.Params.Get("command").Text()
 	if !ok {
@@ -216,3 +168,39 @@ func (p *Policy) matchClientCommand(m *rpc.Message, st State) rules.Match {
 	}
 	return p.rulesAt(st).Shell(text, "", rules.EscalationUnknown, dirs)
 }
+
+const RuleApprovers = "policy.rule.approvers"
+
+// HasApprovers reports whether a rule needs approvers.
+func (p *Policy) HasApprovers() bool {
+	for _, r := range p.section.Rules {
+		if r.Approvers != "" {
+			return p.mode == config.Enforce
+		}
+	}
+	return false
+}
+
+// refuseUnapproved refuses a command that needs approvers, where the bridge can't ask them.
+func (p *Policy) refuseUnapproved(method string, m rules.Match, why string) Decision {
+	reason := strings.TrimSuffix(RuleReason(m), ".") + ": " + membersText(m.Approvers) + " must approve it, and " + why
+	return Decision{Verdict: Deny, Answer: DeclineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
+		Method: method, Rule: RuleApprovers, Reason: reason, Origin: m.Rule.Origin.String(), Hint: "run it yourself, or ask again in a turn of Codex",
+	})}
+}
+
+// membersText returns quorums as the subject of a sentence.
+func membersText(list []config.Quorum) string {
+	var parts []string
+	for _, q := range list {
+		if q.Count == 1 {
+			parts = append(parts, "a member of "+q.Group)
+		} else {
+			parts = append(parts, fmt.Sprintf("%d members of %s", q.Count, q.Group))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// toolApproval is the method by which Codex asks about an MCP server's tool.
+const toolApproval = "mcpServer/elicitation/request"

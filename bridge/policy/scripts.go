@@ -18,7 +18,7 @@ func (st State) scriptsIn(folder string) (files []string) {
 // CanWrite reports whether commands of the thread can write the file at a canonical path. Where the sandbox is not
 // known, it counts as workspace-write. It is false for a thread without a sandbox.
 func (t *Thread) CanWrite(st State, path string) bool {
-	if t.Sandbox == fullAccess.String() || t.Sandbox == readOnly.String() && len(t.Writable) == 0 {
+	if t.Sandbox == FullAccess.String() || t.Sandbox == ReadOnly.String() && len(t.Writable) == 0 {
 		return false
 	}
 	writable := slices.Concat([]string{t.Workspace}, t.Roots, t.Profile.Roots, t.Writable)

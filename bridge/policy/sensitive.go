@@ -61,7 +61,7 @@ func (e *SensitivePathError) Hint() string {
 // CheckSensitivePaths returns an error for each sensitive path that overlaps a temporary folder. It
 // returns nil unless the policy is enforced and allows writing.
 func (p *Policy) CheckSensitivePaths(places []SensitivePath, temps []TempFolder) []*SensitivePathError {
-	if p.mode != config.Enforce || p.maxLevel == readOnly {
+	if p.mode != config.Enforce || p.maxLevel == ReadOnly {
 		return nil
 	}
 	var out []*SensitivePathError
@@ -78,10 +78,10 @@ func (p *Policy) CheckSensitivePaths(places []SensitivePath, temps []TempFolder)
 	return out
 }
 
-// overlaps reports whether path is, contains or is in the folder. It ignores case, which is the
+// Overlaps reports whether path is, contains or is in the folder. It ignores case, which is the
 // stricter choice.
 func (t TempFolder) overlaps(path string) bool {
-	return overlaps(rules.FoldCase(t.Path), rules.FoldCase(path))
+	return Overlaps(rules.FoldCase(t.Path), rules.FoldCase(path))
 }
 
 // OverlapsTemp reports whether a canonical path overlaps a temporary folder of Codex.

@@ -20,7 +20,7 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 		return p.ruleRefusal(method, m)
 	case st.ThreadRevoked && IsApproval(method, params):
 		return p.refuseUnverified(method)
-	case p.section.Missing != "" && IsApproval(method, params):
+	case p.Missing() != "" && IsApproval(method, params):
 		return p.refuseMissing(method)
 	case st.Thread.asksNothing() && IsApproval(method, params) && method != "item/tool/call":
 		return p.refuseUnasked(method)
@@ -40,22 +40,10 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 	return p.quoteReason(method, params)
 }
 
-// refuseEscalation refuses an action that would leave the sandbox. Measured with Codex 0.169: after
-// a decline the model gets "rejected by user" for a command and "patch rejected by user" for a
-// patch, without a reason.
-func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
-	reason := "it would leave the sandbox: " + at.reason
-	err := NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleEscalation, Reason: reason, Origin: p.originOrDefault(ruleEscalation),
-		Hint: `run it yourself, or set policy.escalation = "ask"`,
-	})
-	return Decision{Verdict: Deny, Err: err, Answer: DeclineResult(method, reason)}
-}
-
 // ruleAcceptance returns the acceptance by a rule.
 func ruleAcceptance(m rules.Match, yes []byte) Decision {
 	return Decision{Verdict: Accept, Answer: yes, Changes: append([]Change{{
-		Field: "result", Rule: ruleRule, Reason: ruleReason(m) + ": " + display.Line(clip(m.Part)), Origin: m.Rule.Origin.String(), To: yes,
+		Field: "result", Rule: RuleRule, Reason: RuleReason(m) + ": " + display.Line(Clip(m.Part)), Origin: m.Rule.Origin.String(), To: yes,
 	}}, exceptionChanges(m)...)}
 }
 
@@ -77,15 +65,6 @@ func acceptResult(method string, params rpc.Value) []byte {
 	return nil
 }
 
-// leavesMark begins the reason that a person sees if an action would leave the sandbox.
-const leavesMark = "[codex-bridge: leaves the sandbox] "
-
-// marked returns the reason for a person, with leavesMark. Characters that can't be seen are
-// escaped: the reason may have the name of a file that the model has chosen.
-func (l leaveReason) marked() string {
-	return leavesMark + display.Line(l.reason)
-}
-
 // markReason adds leavesMark to the reason of a request. Measured: clients show only the reason
 // beside the command, and Codex may omit it. The reason of the request is the model's, or one of Codex's. m is the rule
 // for the action: its reason is shown, too, if it asks.
@@ -98,24 +77,10 @@ func (p *Policy) markReason(params rpc.Value, at leaveReason, m rules.Match) Dec
 	if stated := statedReason(params); stated != "" {
 		text += ". " + stated
 	}
-	to := json.RawMessage(jsonString(text))
+	to := json.RawMessage(JSONString(text))
 	return Decision{Verdict: Rewrite, ShownReason: to, Changes: []Change{{
-		Field: "params.reason", Rule: ruleEscalation, Reason: at.reason, Origin: p.ruleOrigin(ruleEscalation), From: cloneRaw(from), To: to,
+		Field: "params.reason", Rule: ruleEscalation, Reason: at.reason, Origin: p.RuleOrigin(ruleEscalation), From: CloneRaw(from), To: to,
 	}}}
-}
-
-// unverifiedReason is the reason why nothing runs in an unverified thread. A running turn continues
-// when the policy changes, or when Codex reports forbidden settings.
-const unverifiedReason = "the bridge does not know the thread's rights: its settings are not verified, or the policy no longer allows them"
-
-// isUnverified reports whether a tool call comes from an unverified thread.
-func (st State) isUnverified() bool { return st.Thread == nil && !st.CodexInternal }
-
-// refuseUnverified refuses a tool call or a request of an unverified thread.
-func (p *Policy) refuseUnverified(method string) Decision {
-	return Decision{Verdict: Deny, Answer: DeclineResult(method, unverifiedReason), Err: NewRefusalError(rpc.CodeNotVerified, Refusal{
-		Method: method, Rule: ruleMode, Reason: unverifiedReason, Origin: p.originOrDefault(ruleMode), Hint: "open the thread again",
-	})}
 }
 
 // IsApproval reports whether Codex acts after a positive response to its request.
@@ -147,13 +112,13 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 		return Decision{Verdict: Pass}
 	}
 	row, known := p.newer.Lookup(methods.ServerRequest, method)
-	override := p.overrides[method]
-	if p.deniesToolQuestions && asksForTool(params) {
+	override := p.MethodOverride(method)
+	if p.MethodOverride(toolApproval) == "deny" && asksForTool(params) {
 		override = "deny" // the same question, as Codex asks it without its feature tool_call_mcp_elicitation
 	}
 	switch {
 	case known && (override == "deny" || override == "" && row.Verdict == methods.Deny):
-		d := p.refuseMethod(row, methods.Deny, true)
+		d := p.RefuseMethod(row, methods.Deny, true)
 		d.Answer = DeclineResult(method, d.Err.Message)
 		return d
 	case known:
@@ -166,6 +131,15 @@ func (p *Policy) DecideRequest(method string, params rpc.Value, st State) Decisi
 		reason, hint = why, "update codex-bridge, or use Codex "+methods.Measured
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleUnknown, Reason: reason, Origin: p.originOrDefault(ruleUnknown), Hint: hint,
+		Method: method, Rule: ruleUnknown, Reason: reason, Origin: p.OriginOrDefault(ruleUnknown), Hint: hint,
+	})}
+}
+
+// refuseUnasked refuses a request of Codex that the client does not want to get.
+func (p *Policy) refuseUnasked(method string) Decision {
+	reason := "it needs a person's approval, and " + noQuestions
+	return Decision{Verdict: Deny, Answer: DeclineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
+		Method: method, Rule: ruleApproval, Reason: reason, Origin: p.OriginOrDefault(ruleApproval),
+		Hint: unaskedHint,
 	})}
 }

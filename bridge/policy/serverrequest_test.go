@@ -1,11 +1,12 @@
 package policy_test
 
 import (
+	"strings"
+	"testing"
+
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
-	"strings"
-	"testing"
 )
 
 const unverified = "its settings are not verified"

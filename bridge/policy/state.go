@@ -141,7 +141,7 @@ type State struct {
 	// PolicyFiles may be nil; then no workspace policy file applies.
 	PolicyFiles PolicyFiles
 
-	lines *rules.LineCache // of the decision; nil: each question reads its line
+	Lines *rules.LineCache // of the decision; nil: each question reads its line
 }
 
 // DefaultRoots returns the canonical writable roots of Codex's configuration; nil if unknown.
@@ -150,9 +150,26 @@ func (st State) DefaultRoots() (roots []string) {
 		return nil
 	}
 	for _, path := range st.Defaults.WritableRoots {
-		if at, err := st.canonical(path); err == nil {
+		if at, err := st.Canonical(path); err == nil {
 			roots = append(roots, at)
 		}
 	}
 	return roots
+}
+
+// Approval is what the approvers of a rule have approved of a call.
+type Approval int
+
+// The approvals. The approvers see whether the call may leave the sandbox.
+const (
+	NotApproved Approval = iota
+	ApprovedInside
+	ApprovedOutside
+)
+
+// AgentSettings has the models and efforts that a subagent gets besides the call's arguments: from
+// roles, from Codex's configuration, or from its own last turn.
+type AgentSettings struct {
+	Models, Efforts []string
+	UnknownReason   string // why they are unknown; "" if they are known
 }

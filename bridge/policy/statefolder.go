@@ -10,7 +10,7 @@ func (c *decider) refuseStateFolder() bool {
 	if folder == "" || !c.p.letsWrite() {
 		return false
 	}
-	at, err := c.st.canonical(folder)
+	at, err := c.st.Canonical(folder)
 	if err == nil && (c.st.isSensitive(at) || c.st.CodexHome != "" && Within(c.st.CodexHome, at)) {
 		return false
 	}

@@ -29,8 +29,8 @@ type StoredProfile struct {
 func ParseStoredProfile(settings rpc.Value) *StoredProfile {
 	s := &StoredProfile{Name: textOf(settings.Get("activePermissionProfile").Get("id")), Cwd: textOf(settings.Get("cwd"))}
 	files := settings.Get("permissionProfile").Get("file_system")
-	if depth := files.Get(globDepthKey); !isUnset(depth) {
-		s.Depth = cloneRaw(depth)
+	if depth := files.Get(globDepthKey); !IsUnset(depth) {
+		s.Depth = CloneRaw(depth)
 	}
 	if settings.Get("runtimeWorkspaceRoots").Kind() == rpc.Array {
 		s.Roots = []string{}
@@ -62,7 +62,7 @@ func (c *decider) restores() bool {
 	switch {
 	case !c.spec.opensThread, c.spec.startsThread, c.st.UnknownThread, c.st.LoadedProfile != nil:
 		return false
-	case !isUnset(c.params.Get("sandbox")) || !isUnset(c.params.Get(permissionsKey)):
+	case !IsUnset(c.params.Get("sandbox")) || !IsUnset(c.params.Get(permissionsKey)):
 		return false
 	case c.m.Method == "thread/resume" && !c.st.NotLoaded:
 		c.want(WantLoadedProfile)
@@ -102,7 +102,7 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 	if len(missing) == 0 {
 		return u
 	}
-	all := UserProfile{Name: s.Name, Writes: true, base: builtinProfiles[workspaceWrite], depth: s.Depth}
+	all := UserProfile{Name: s.Name, Writes: true, base: builtinProfiles[WorkspaceWrite], depth: s.Depth}
 	if u != nil {
 		all = *u
 	}
@@ -151,7 +151,7 @@ func (c *decider) storedReads() (reads []string) {
 // goneProfile is a stored profile that the configuration does not have any more. Of what it let
 // commands write the bridge keeps nothing.
 func (s *StoredProfile) goneProfile(name string) *UserProfile {
-	u := &UserProfile{Name: name, base: builtinProfiles[readOnly], depth: s.Depth, access: map[string]map[string]string{}}
+	u := &UserProfile{Name: name, base: builtinProfiles[ReadOnly], depth: s.Depth, access: map[string]map[string]string{}}
 	if !s.ReadsRoot {
 		u.Problem = "the thread has it, and [permissions] has it no more"
 		u.fix = "restore [permissions." + name + "], or resume the thread with a sandbox"

@@ -6,13 +6,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// AgentSettings has the models and efforts that a subagent gets besides the call's arguments: from
-// roles, from Codex's configuration, or from its own last turn.
-type AgentSettings struct {
-	Models, Efforts []string
-	UnknownReason   string // why they are unknown; "" if they are known
-}
-
 // SpawnsAgent reports whether a tool call of that name starts an agent. Measured with Codex 0.169:
 // a hook gets the name with a namespace in front, which the user's configuration may change.
 func SpawnsAgent(name string) bool { return hasToolName(name, "spawn_agent") }
@@ -28,17 +21,17 @@ func hasToolName(name, tool string) bool {
 // and in each turn, but internal work of Codex has other models. Measured with Codex 0.169: the
 // agent that writes memories uses neither the thread's model nor the configuration's.
 func (p *Policy) checkCallerModel(t ToolCall) *rpc.Error {
-	if t.Model == "" || p.models == nil || p.AllowsModel(t.Model) {
+	if t.Model == "" || p.AllowsModel(t.Model) {
 		return nil
 	}
 	return NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: "hook/preToolUse", Field: "model", Rule: ruleModels, Origin: p.originOrDefault(ruleModels),
-		Reason: "the call is made by " + string(jsonString(t.Model)) + ", which is not in " + p.modelList(), Hint: "name an allowed model for this work in Codex's configuration, or add this one to policy.models",
+		Method: "hook/preToolUse", Field: "model", Rule: ruleModels, Origin: p.OriginOrDefault(ruleModels),
+		Reason: "the call is made by " + string(JSONString(t.Model)) + ", which is not in " + p.modelList(), Hint: "name an allowed model for this work in Codex's configuration, or add this one to policy.models",
 	})
 }
 
 // LimitsAgents reports whether DecideTool needs State.Agent.
-func (p *Policy) LimitsAgents() bool { return p.models != nil || p.efforts != nil }
+func (p *Policy) LimitsAgents() bool { return p.LimitsModels() || p.LimitsEfforts() }
 
 // checkSubagent checks the model and the effort of an agent that the call starts. Measured with
 // Codex 0.169: the agent has the turn's sandbox, approvals and hooks, regardless of its role.
@@ -49,7 +42,7 @@ func (p *Policy) checkSubagent(t ToolCall, st State) *rpc.Error {
 	}
 	refuse := func(field, rule, reason, hint string) *rpc.Error {
 		return NewRefusalError(rpc.CodeRefused, Refusal{
-			Method: "hook/preToolUse", Field: field, Rule: rule, Origin: p.originOrDefault(rule), Reason: reason, Hint: hint,
+			Method: "hook/preToolUse", Field: field, Rule: rule, Origin: p.OriginOrDefault(rule), Reason: reason, Hint: hint,
 		})
 	}
 	if st.Agent == nil || st.Agent.UnknownReason != "" {
@@ -64,16 +57,16 @@ func (p *Policy) checkSubagent(t ToolCall, st State) *rpc.Error {
 		models, efforts = withCallSetting(models, t.Input.Get("model")), withCallSetting(efforts, t.Input.Get("reasoning_effort"))
 	}
 	for _, one := range models {
-		if p.models != nil && !(one.plain && p.AllowsModel(one.name)) {
+		if p.LimitsModels() && !(one.plain && p.AllowsModel(one.name)) {
 			return refuse("tool_input.model", ruleModels, one.shown+" is not in "+p.modelList(), "omit the model, or choose an allowed one")
 		}
 	}
 	for _, one := range efforts {
-		if p.efforts != nil && !(one.plain && p.allowsEffort(one.name)) {
+		if p.LimitsEfforts() && !(one.plain && p.allowsEffort(one.name)) {
 			return refuse("tool_input.reasoning_effort", ruleEfforts, one.shown+" is not in "+p.effortList(), "choose an allowed value")
 		}
 	}
-	if p.efforts != nil && len(models) > 0 && len(efforts) == 0 {
+	if p.LimitsEfforts() && len(models) > 0 && len(efforts) == 0 {
 		// Measured with Codex 0.169: a named model brings its own effort.
 		return refuse("tool_input.reasoning_effort", ruleEfforts, "without an effort, the model would use its own", "name one of "+p.effortList())
 	}
@@ -88,13 +81,13 @@ type agentSetting struct {
 
 func settingsOfAgent(names []string) (out []agentSetting) {
 	for _, name := range names {
-		out = append(out, agentSetting{name, "the agent's " + string(jsonString(name)), true})
+		out = append(out, agentSetting{name, "the agent's " + string(JSONString(name)), true})
 	}
 	return out
 }
 
 func withCallSetting(out []agentSetting, v rpc.Value) []agentSetting {
-	if isUnset(v) {
+	if IsUnset(v) {
 		return out
 	}
 	name, plain := v.Text()

@@ -19,3 +19,6 @@ func (p *Policy) SupervisesPrograms() bool {
 	}
 	return p.mode == config.Enforce && !p.asksEscalation && p.HasProgramRules()
 }
+
+// HasProgramRules reports whether a deny or ask rule for commands counts where a program starts.
+func (p *Policy) HasProgramRules() bool { return p.rules != nil && p.rules.HasProgramRules() }

@@ -20,14 +20,14 @@ func ParseThreadSettings(settings rpc.Value) *Thread {
 
 func threadSettings(settings, sandbox rpc.Value) *Thread {
 	stored, roots := ParseSandbox(sandbox), WritableRoots(sandbox)
-	if stored.Mode == fullAccess.String() {
+	if stored.Mode == FullAccess.String() {
 		roots = nil // it may list all folders
 	}
 	return &Thread{
 		Cwd: textOf(settings.Get("cwd")), Sandbox: stored.Mode,
 		Network: stored.Network, NoTmpdir: stored.NoTmpdir, NoSlashTmp: stored.NoSlashTmp,
 		SandboxSummary: SummarizeSandbox(sandbox, settings.Get("activePermissionProfile")), Roots: roots,
-		Approval: cloneRaw(settings.Get("approvalPolicy")), Reviewer: textOf(settings.Get("approvalsReviewer")),
+		Approval: CloneRaw(settings.Get("approvalPolicy")), Reviewer: textOf(settings.Get("approvalsReviewer")),
 	}
 }
 
@@ -71,7 +71,7 @@ func (s SandboxSettings) Intersect(t SandboxSettings) SandboxSettings {
 //   - its approval policy asks less;
 //   - its reviewer is a model, unless both have the same one.
 func IsLooser(than, one *Thread) bool {
-	narrowest := one.SandboxSummary == readOnly.String()
+	narrowest := one.SandboxSummary == ReadOnly.String()
 	// Under workspace-write the cwd is writable, and the sandbox does not list it.
 	if (one.SandboxSummary != than.SandboxSummary || one.Cwd != than.Cwd) && !narrowest {
 		return true
@@ -159,7 +159,7 @@ type SandboxSettings struct {
 // WritableFolders returns the folders that the thread's settings make writable, without temporary
 // folders.
 func (t *Thread) WritableFolders() []string {
-	if t.Sandbox != workspaceWrite.String() {
+	if t.Sandbox != WorkspaceWrite.String() {
 		return nil
 	}
 	return slices.Concat([]string{t.Workspace}, t.Roots, t.Profile.Roots)
@@ -168,12 +168,12 @@ func (t *Thread) WritableFolders() []string {
 // WorkspaceRoots returns the outermost folders that the thread writes now and in which the profile protects paths,
 // without temporary folders.
 func (t *Thread) WorkspaceRoots(st State) []string {
-	if t.Sandbox != workspaceWrite.String() {
+	if t.Sandbox != WorkspaceWrite.String() {
 		return nil
 	}
 	roots := []string{t.Workspace}
 	for _, path := range append([]string{t.Cwd}, t.Roots...) {
-		at, err := st.canonical(path)
+		at, err := st.Canonical(path)
 		inConfigured := withinAny(t.Profile.Roots, at) && !slices.Contains(t.Profile.Roots, at) // a mount of the profile
 		if err == nil && !withinAny(roots, at) && !st.OverlapsTemp(at) && !inConfigured {
 			roots = append(roots, at)
@@ -186,7 +186,7 @@ func (t *Thread) WorkspaceRoots(st State) []string {
 func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) {
 	id, _ := result.Get("thread").Get("id").Text()
 	text, _ := result.Get("cwd").Text()
-	folder, err := st.canonical(text)
+	folder, err := st.Canonical(text)
 	cwd := folder
 	if id == "" || err != nil {
 		return nil, fmt.Errorf("the response has no thread.id, or no valid cwd")
@@ -203,7 +203,7 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 		thread.Project, thread.Profile = sent.Project, sent.Profile
 		thread.KnownFolder, thread.InnerRoots = sent.KnownFolder, sent.RemovedRoots(st)
 		thread.WithoutTmpdir, thread.WithoutSlashTmp = sent.WithoutTmpdir, sent.WithoutSlashTmp
-		if sent.Trusts && thread.Sandbox != readOnly.String() {
+		if sent.Trusts && thread.Sandbox != ReadOnly.String() {
 			thread.KnownFolder = folder
 		}
 	}
@@ -228,11 +228,11 @@ func SummarizeSandbox(sandbox, profile rpc.Value) string {
 		parts = append(parts, "writes "+string(root.Raw()))
 	}
 	for member, says := range map[string]string{"networkAccess": "network", "excludeTmpdirEnvVar": "without $TMPDIR", "excludeSlashTmp": "without /tmp"} {
-		if is, isBool := sandbox.Get(member).Bool(); is || !isBool && !isUnset(sandbox.Get(member)) {
+		if is, isBool := sandbox.Get(member).Bool(); is || !isBool && !IsUnset(sandbox.Get(member)) {
 			parts = append(parts, says)
 		}
 	}
-	if l, builtin := builtinProfileLevel(textOf(profile.Get("id"))); !isUnset(profile) && !(builtin && l.String() == kind && isUnset(profile.Get("extends"))) {
+	if l, builtin := builtinProfileLevel(textOf(profile.Get("id"))); !IsUnset(profile) && !(builtin && l.String() == kind && IsUnset(profile.Get("extends"))) {
 		parts = append(parts, "profile "+string(profile.Get("id").Raw()))
 	}
 	slices.Sort(parts)
@@ -247,7 +247,7 @@ func (t *Thread) SandboxKey() string {
 	}
 	effect := []any{t.Profile.Entries, nil, nil}
 	switch {
-	case t.Sandbox == readOnly.String():
+	case t.Sandbox == ReadOnly.String():
 		effect[0], effect[1] = t.Profile.ReadOnly, t.Profile.ReadOnlyBase
 	case t.Network:
 		effect[2] = t.Profile.Network
@@ -259,7 +259,7 @@ func (t *Thread) SandboxKey() string {
 		}
 		effect[0] = entries
 	}
-	if t.Sandbox == workspaceWrite.String() && len(t.Profile.RootEntries) > 0 {
+	if t.Sandbox == WorkspaceWrite.String() && len(t.Profile.RootEntries) > 0 {
 		effect = append(effect, t.Profile.RootEntries)
 	}
 	text, _ := json.Marshal(effect) // texts, and JSON of a parsed text: it can't fail
@@ -280,8 +280,7 @@ func WritableRoots(sandbox rpc.Value) []string {
 
 // SandboxMode returns the mode of an echoed sandbox or sandboxPolicy.
 func SandboxMode(sandbox rpc.Value) string {
-	e := verifier{sandbox: sandbox}
-	return e.level().String()
+	return echoedLevel(sandbox).String()
 }
 
 // lacksProfile reports whether a thread has a sandbox without the profile of its overlay: a
@@ -289,9 +288,9 @@ func SandboxMode(sandbox rpc.Value) string {
 func lacksProfile(fence Profile, sandbox, profile rpc.Value) bool {
 	f, own := parseProfileName(textOf(profile.Get("id")))
 	switch SandboxMode(sandbox) {
-	case workspaceWrite.String():
+	case WorkspaceWrite.String():
 		return fence.Defined && !own
-	case readOnly.String():
+	case ReadOnly.String():
 		return fence.hasReadOnly() && !(own && f.readOnly)
 	}
 	return false
@@ -301,4 +300,16 @@ func lacksProfile(fence Profile, sandbox, profile rpc.Value) bool {
 // without the profile of the thread's overlay.
 func LacksProfile(fence Profile, settings rpc.Value) bool {
 	return lacksProfile(fence, settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile"))
+}
+
+// echoedLevel returns the level of an echoed sandbox or sandboxPolicy; full access if unknown.
+//
+// Measured with Codex 0.169 and 0.171: full access in a thread whose profile denies something keeps that, and is
+// echoed as a workspace-write of all folders.
+func echoedLevel(sandbox rpc.Value) level {
+	l, ok := levelNamed(sandbox.Get("type"), typeNames[:])
+	if !ok || l == WorkspaceWrite && slices.Contains(WritableRoots(sandbox), "/") {
+		return FullAccess
+	}
+	return l
 }

@@ -1,11 +1,12 @@
 package policy_test
 
 import (
-	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/rpc"
 	"encoding/json"
 	"maps"
 	"testing"
+
+	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/rpc"
 )
 
 // TestIsLooser checks that an agent is looser than its caller if one of its settings allows more.

@@ -16,15 +16,15 @@ func (c *decider) decideThreadSandbox([]string) {
 		return
 	}
 	switch {
-	case !isUnset(mode):
+	case !IsUnset(mode):
 		asked, _ := levelNamed(mode, modeNames[:])
 		if c.dropOtherSandbox("permissions", profile, "sandbox", asked); c.err == nil {
 			c.decideMode(mode)
 		}
-	case !isUnset(profile):
+	case !IsUnset(profile):
 		c.decideProfileName(profile)
 	case c.overlayReadOnly:
-		c.setMode(readOnly, ruleSandbox, askedByConfig)
+		c.setMode(ReadOnly, ruleSandbox, askedByConfig)
 	case c.overlayBeaten:
 		c.decideOmittedSandbox()
 	case c.overlayWorkspace:
@@ -37,10 +37,10 @@ func (c *decider) decideThreadSandbox([]string) {
 // dropOtherSandbox removes a profile beside the field of a sandbox, which counts. The profile must not be narrower.
 // Measured with Codex 0.169 and 0.171: it refuses both together.
 func (c *decider) dropOtherSandbox(field string, profile rpc.Value, counts string, asked level) {
-	if isUnset(profile) {
+	if IsUnset(profile) {
 		return
 	}
-	if other, ok := levelNamed(profile, builtinProfiles[:]); asked != readOnly && (!ok || other < asked) {
+	if other, ok := levelNamed(profile, builtinProfiles[:]); asked != ReadOnly && (!ok || other < asked) {
 		c.refuse(rpc.CodeRefused, "params."+field, ruleSandbox, "it names another sandbox than "+counts+", which allows more", "leave out one of them")
 		return
 	}
@@ -51,25 +51,25 @@ func (c *decider) dropOtherSandbox(field string, profile rpc.Value, counts strin
 //
 // Measured with Codex 0.169: of one overlay, default_permissions counts before sandbox_mode.
 func (c *decider) decideOverlayWorkspace() {
-	to, _, reason := c.allowedLevel(workspaceWrite)
-	if to != workspaceWrite || !c.params.Get("config").Get(defaultPermissionsKey).Is(builtinProfiles[workspaceWrite]) {
+	to, _, reason := c.allowedLevel(WorkspaceWrite)
+	if to != WorkspaceWrite || !c.params.Get("config").Get(defaultPermissionsKey).Is(builtinProfiles[WorkspaceWrite]) {
 		c.setMode(to, ruleSandbox, cmp.Or(reason, askedByConfig))
 		return
 	}
-	c.setBuiltinProfile(workspaceWrite, askedByConfig)
+	c.setBuiltinProfile(WorkspaceWrite, askedByConfig)
 }
 
 // setBuiltinProfile gives the thread Codex's own profile of a level.
 func (c *decider) setBuiltinProfile(to level, reason string) {
 	c.builtinProfile = true
-	c.setField(permissionsKey, jsonString(builtinProfiles[to]), ruleSandbox, reason)
+	c.setField(permissionsKey, JSONString(builtinProfiles[to]), ruleSandbox, reason)
 	c.setLevel(to)
 }
 
 func (c *decider) decideMode(v rpc.Value) {
 	asked, ok := levelNamed(v, modeNames[:])
 	if !ok {
-		c.setMode(readOnly, ruleSandbox, formatValue(v)+" is not the name of a mode")
+		c.setMode(ReadOnly, ruleSandbox, formatValue(v)+" is not the name of a mode")
 		return
 	}
 	if to, rule, reason := c.allowedLevel(asked); to != asked {
@@ -86,12 +86,12 @@ func (c *decider) decideProfileName(v rpc.Value) {
 		// again.
 		if f.readOnly {
 			c.dropField("permissions", ruleProtected, "it is the bridge's profile, which means read-only")
-			c.setMode(readOnly, ruleProtected, "it means read-only")
+			c.setMode(ReadOnly, ruleProtected, "it means read-only")
 			return
 		}
 		c.dropField("permissions", ruleProtected, "it is the bridge's profile, which means workspace-write")
-		to, rule, reason := c.allowedLevel(workspaceWrite)
-		if to == workspaceWrite {
+		to, rule, reason := c.allowedLevel(WorkspaceWrite)
+		if to == WorkspaceWrite {
 			rule, reason = ruleProtected, "it means workspace-write"
 		}
 		c.setMode(to, rule, reason)
@@ -108,7 +108,7 @@ func (c *decider) decideProfileName(v rpc.Value) {
 	case !ok:
 		reason, rule = "the rights of the profile "+formatValue(v)+" are unknown", ruleSandbox
 		c.dropField("permissions", rule, reason)
-		c.setMode(readOnly, rule, reason)
+		c.setMode(ReadOnly, rule, reason)
 	case to != asked:
 		c.dropField("permissions", rule, reason)
 		c.setMode(to, rule, reason)
@@ -125,11 +125,11 @@ func (c *decider) allowedLevel(asked level) (to level, rule, reason string) {
 	if to > c.p.maxLevel {
 		to, reason = c.p.maxLevel, asked.String()+" is more than "+c.p.maxLevel.String()
 	}
-	if to == workspaceWrite && c.isWorkspaceForbidden() {
-		to, rule, reason = readOnly, ruleRoots, c.workspaceForbiddenReason()
+	if to == WorkspaceWrite && c.isWorkspaceForbidden() {
+		to, rule, reason = ReadOnly, ruleRoots, c.workspaceForbiddenReason()
 	}
-	if to == workspaceWrite && c.narrowed != "" {
-		to, rule, reason = readOnly, ruleRoots, c.narrowed
+	if to == WorkspaceWrite && c.narrowed != "" {
+		to, rule, reason = ReadOnly, ruleRoots, c.narrowed
 	}
 	return to, rule, reason
 }
@@ -168,7 +168,7 @@ func (c *decider) decideOmittedSandbox() {
 			asked = min(asked, user.level())
 		}
 		if !ok {
-			c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use its profile "+d.Permissions+", whose rights are unknown")
+			c.setMode(ReadOnly, ruleSandbox, "if omitted, Codex would use its profile "+d.Permissions+", whose rights are unknown")
 			return
 		}
 		trusted := c.trustedLevel(asked)
@@ -183,12 +183,12 @@ func (c *decider) decideOmittedSandbox() {
 		if d.Permissions == "" && d.Sandbox == "" && c.addsDistrust() && c.trust == trustUnset {
 			// Measured with Codex 0.169: the default is read-only in a folder without an entry, and
 			// workspace-write in a folder with one, trusted or not.
-			c.setMode(readOnly, ruleTrust, "if omitted, Codex would use workspace-write in a project that the bridge keeps untrusted, but read-only in an unknown one")
+			c.setMode(ReadOnly, ruleTrust, "if omitted, Codex would use workspace-write in a project that the bridge keeps untrusted, but read-only in an unknown one")
 			return
 		}
 		c.level, c.builtinProfile = asked, profiled
-	case c.p.maxLevel == readOnly:
-		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use its default, and the policy allows only read-only")
+	case c.p.maxLevel == ReadOnly:
+		c.setMode(ReadOnly, ruleSandbox, "if omitted, Codex would use its default, and the policy allows only read-only")
 	default:
 		c.want(WantConfiguration)
 		c.level = c.p.maxLevel
@@ -203,19 +203,19 @@ func (c *decider) isReplaced(user *UserProfile) bool { return user.Name == c.st.
 // in its own profile, where it can only be narrower.
 func (c *decider) decideUserSandbox(user *UserProfile) {
 	to, rule, reason := c.allowedLevel(user.level())
-	named := !isUnset(c.params.Get(permissionsKey))
+	named := !IsUnset(c.params.Get(permissionsKey))
 	switch {
 	case !named && c.trustedLevel(to) < to:
-		to, rule, reason = readOnly, ruleTrust, trustedReason
+		to, rule, reason = ReadOnly, ruleTrust, trustedReason
 	case !user.Writes:
 		rule, reason = ruleUser, user.readOnlyReason()
-	case to == readOnly:
+	case to == ReadOnly:
 		reason = "the permissions profile " + user.Name + " is more: " + reason + "; the thread keeps what the profile denies"
 	case user.networkOn && !c.p.network:
 		c.recordChange("network", rpc.Value{}, featureOff, ruleNetwork, "the permissions profile "+user.Name+" allows the network, which the policy forbids")
 		c.changes[len(c.changes)-1].Narrows = true
 	}
-	if to == readOnly {
+	if to == ReadOnly {
 		c.setUserReadOnly(rule, reason)
 		return
 	}
@@ -232,7 +232,7 @@ func (u *UserProfile) readOnlyReason() string {
 
 // setUserReadOnly makes a thread read-only that would have the user's own profile, and tells the user.
 func (c *decider) setUserReadOnly(rule, reason string) {
-	c.setMode(readOnly, rule, reason)
+	c.setMode(ReadOnly, rule, reason)
 	c.changes[len(c.changes)-1].Narrows = true
 }
 
@@ -242,10 +242,10 @@ func (c *decider) decideResumedSandbox() {
 	p := c.p
 	c.level = p.maxLevel
 	switch {
-	case p.maxLevel == readOnly:
-		c.setMode(readOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
-	case p.maxLevel == workspaceWrite && c.isWorkspaceForbidden():
-		c.setMode(readOnly, ruleRoots, c.workspaceForbiddenReason())
+	case p.maxLevel == ReadOnly:
+		c.setMode(ReadOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
+	case p.maxLevel == WorkspaceWrite && c.isWorkspaceForbidden():
+		c.setMode(ReadOnly, ruleRoots, c.workspaceForbiddenReason())
 	case (c.overlayWritesWorkspace() || c.overlayBeaten) && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
 	case c.keepsUnsubscribed():
@@ -266,11 +266,11 @@ func (c *decider) isDefaultAllowed() bool {
 		return true
 	}
 	_, loose := c.allowedDefaultRoots()
-	return !loose && (asked != workspaceWrite || !c.opensDefaultNetwork())
+	return !loose && (asked != WorkspaceWrite || !c.opensDefaultNetwork())
 }
 
 func (c *decider) setMode(to level, rule, reason string) {
-	c.setField("sandbox", jsonString(to.String()), rule, reason)
+	c.setField("sandbox", JSONString(to.String()), rule, reason)
 	if rule == ruleRoots {
 		c.changes[len(c.changes)-1].Narrows = true
 	}

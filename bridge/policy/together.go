@@ -90,7 +90,7 @@ func (d Decision) combine(m *rpc.Message, e Decision, alone bool) Decision {
 
 // contradictionError refuses a message that policies change against each other.
 func contradictionError(method string, changes []Change) *rpc.Error {
-	one := Change{Field: "params", Rule: ruleMode, Reason: "each changes the message of the other"}
+	one := Change{Field: "params", Rule: RuleMode, Reason: "each changes the message of the other"}
 	if len(changes) > 0 {
 		one = changes[0]
 	}
@@ -161,7 +161,7 @@ func (p *Policy) strictest(with []*Policy) *Policy {
 
 // letsWrite reports whether the policy, or one that decides with it, lets some thread write.
 func (p *Policy) letsWrite() bool {
-	return p.maxLevel != readOnly || slices.ContainsFunc(p.joint, func(q *Policy) bool { return q.maxLevel != readOnly })
+	return p.maxLevel != ReadOnly || slices.ContainsFunc(p.joint, func(q *Policy) bool { return q.maxLevel != ReadOnly })
 }
 
 // intersection returns the values of own that are in other; own if there are none.

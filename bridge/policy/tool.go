@@ -49,13 +49,13 @@ func (p *Policy) DecideTool(t ToolCall, st State) Decision {
 func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 	const method = "hook/preToolUse"
 	asks := p.canAsk(t, st.Thread)
-	if st.lines == nil {
-		st.lines = new(rules.LineCache)
+	if st.Lines == nil {
+		st.Lines = new(rules.LineCache)
 	}
 	if t.AppliesPatch() {
 		st.EscalationRequested = false // Codex applies a patch inside the roots without a question, whatever the call requests
 	}
-	if p.rules != nil {
+	if p.HasRules() {
 		m = p.matchTool(t, st)
 		switch {
 		case m.Decision == rules.Deny:
@@ -71,17 +71,17 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 	if d.Err == nil && st.isUnverified() {
 		d = p.refuseUnverified(method)
 	}
-	if d.Err == nil && p.section.Missing != "" {
+	if d.Err == nil && p.Missing() != "" {
 		d = p.refuseMissing(method)
 	}
-	if where := st.redirectedFolder(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
-		d = p.refuseEscalation(method, leaveReason{ruleRoots, where + " now leads elsewhere by a link, and commands could write there; replace the link by the folder itself, or start another thread"})
+	if where := st.RedirectedFolder(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
+		d = p.refuseEscalation(method, leaveReason{rule: ruleRoots, reason: where + " now leads elsewhere by a link, and commands could write there; replace the link by the folder itself, or start another thread"})
 	}
 	if err := p.checkSubagent(t, st); d.Err == nil && err != nil {
 		d = Decision{Verdict: Deny, Err: err}
 	}
 	if d.Err == nil {
-		line := p.lineLeaveReason(t, st)
+		line := p.LineLeaveReason(t, st)
 		at := p.toolLeaveReason(t, st, line)
 		if !at.leaves() {
 			m = p.withoutConsent(t, m)
@@ -105,7 +105,7 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 
 // toolLeaveReason returns why a call must be denied because it leaves the sandbox. The policy may
 // forbid that; a denial here avoids a question and gives the model the reason, which it does not
-// get after a declined question. Or Codex would not ask. line is the result of lineLeaveReason.
+// get after a declined question. Or Codex would not ask. line is the result of LineLeaveReason.
 func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveReason {
 	text, _ := t.Input.Get("command").Text()
 	asks := p.asksEscalation && !st.Thread.refusesToLeave()
@@ -134,10 +134,10 @@ func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveRe
 func (t ToolCall) ChangedFiles() []string {
 	text, _ := t.Input.Get("command").Text()
 	if t.Name != "Bash" {
-		return patchedFiles(text, t.Cwd)
+		return PatchedFiles(text, t.Cwd)
 	}
 	places, _ := patchPlaces(text, t.Cwd) // lineLeaveReason has refused too many
-	return append(patchedFiles(text, patchFolder(text, t.Cwd)), places...)
+	return append(PatchedFiles(text, patchFolder(text, t.Cwd)), places...)
 }
 
 // canAsk reports whether a person can be asked about a call, by Codex or by the bridge.
@@ -152,14 +152,14 @@ func (p *Policy) canAsk(t ToolCall, thread *Thread) bool {
 	case string(thread.Approval) == `"untrusted"`:
 		return t.Name == "Bash" || t.Name == "apply_patch"
 	}
-	return p.gate && thread.questions().rules
+	return p.gate && thread.asksAboutRules()
 }
 
 func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
 	switch {
 	case st.Thread == nil:
 		return p.matchToolAt(t, st, rules.EscalationUnknown)
-	case st.Thread.Sandbox == fullAccess.String():
+	case st.Thread.Sandbox == FullAccess.String():
 		return p.matchToolAt(t, st, rules.Escalated) // no sandbox
 	}
 	return p.matchToolAt(t, st, rules.Sandboxed)
@@ -167,11 +167,11 @@ func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
 
 // matchToolAt returns the rule for a call inside or outside the sandbox.
 func (p *Policy) matchToolAt(t ToolCall, st State, escalation rules.Escalation) rules.Match {
-	dirs := rules.Dirs{Home: st.Home, Readings: st.readings, Lines: st.lines, ProgramStarts: st.ProgramStarts}
+	dirs := rules.Dirs{Home: st.Home, Readings: st.Readings, Lines: st.Lines, ProgramStarts: st.ProgramStarts}
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
 	}
-	dirs.Cwd, _ = st.canonical(t.Cwd)
+	dirs.Cwd, _ = st.Canonical(t.Cwd)
 	p.addRoots(&dirs, st)
 	text, ok := t.Input.Get("command").Text()
 	switch {
@@ -180,7 +180,7 @@ func (p *Policy) matchToolAt(t ToolCall, st State, escalation rules.Escalation) 
 	case t.Name == "Bash":
 		return p.rulesAt(st).Shell(unreadableLine, "", escalation, dirs)
 	case t.Name == "apply_patch":
-		return p.rulesAt(st).Files(st.fileChanges(dirs.Workspace, patchedFiles(text, t.Cwd)), escalation, dirs)
+		return p.rulesAt(st).Files(st.FileChanges(dirs.Workspace, PatchedFiles(text, t.Cwd)), escalation, dirs)
 	}
 	if rest, ok := strings.CutPrefix(t.Name, "mcp__"); ok {
 		server, tool, _ := strings.Cut(rest, "__")

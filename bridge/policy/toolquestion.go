@@ -35,7 +35,9 @@ func (p *Policy) deniesQuestion(t ToolCall) string {
 // withoutConsent returns the rule for a call without the consent of a rule that allows it, if policy.methods has a
 // verdict for the question about the call: under "ask" a person decides, and "deny" is not looser.
 func (p *Policy) withoutConsent(t ToolCall, m rules.Match) rules.Match {
-	hasVerdict := func(method string) bool { return p.overrides[method] == "deny" || p.overrides[method] == "ask" }
+	hasVerdict := func(method string) bool {
+		return p.MethodOverride(method) == "deny" || p.MethodOverride(method) == "ask"
+	}
 	if m.Decision != rules.Allow || !slices.ContainsFunc(t.questionMethods(), hasVerdict) {
 		return m
 	}
@@ -56,7 +58,7 @@ func (p *Policy) RefuseQuestion(d Decision, t ToolCall) Decision {
 func (p *Policy) refuseDenied(what, method string, d Decision) Decision {
 	key := config.Key("policy", "methods", method)
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: what, Rule: key, Origin: p.originOrDefault(key),
+		Method: what, Rule: key, Origin: p.OriginOrDefault(key),
 		Reason: "it needs a question, and the configuration denies that: " + d.AskReason,
 		Hint:   "run it yourself, or remove the line",
 	})}

@@ -89,12 +89,12 @@ func (c *decider) decideTrust([]string) {
 // config/read does not show it as effective, since Codex does not trust the project yet.
 func (c *decider) trustedLevel(asked level) level {
 	d := c.st.Defaults
-	if d.Disabled == nil || c.p.trust != trustCodex || asked == readOnly || !c.wouldTrust() || c.trust == untrusted {
+	if d.Disabled == nil || c.p.trust != trustCodex || asked == ReadOnly || !c.wouldTrust() || c.trust == untrusted {
 		return asked
 	}
 	l, _, ok := d.Disabled.level()
 	if !ok {
-		return readOnly // a profile of the project
+		return ReadOnly // a profile of the project
 	}
 	return min(asked, l)
 }
@@ -277,8 +277,8 @@ func (t *trustTable) json() json.RawMessage {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(out, jsonString(key)...), `:{"trust_level":`...)
-		out = append(append(out, jsonString(string(t.levels[i]))...), '}')
+		out = append(append(out, JSONString(key)...), `:{"trust_level":`...)
+		out = append(append(out, JSONString(string(t.levels[i]))...), '}')
 	}
 	return append(out, '}')
 }
@@ -291,8 +291,8 @@ func (p *Policy) TrustHint(project string, st State) string {
 	}
 	file := cmp.Or(projectsOf(st).File, "codex's config.toml")
 	if list := projectsOf(st).List; list != "" {
-		return "If you trust the project, add " + string(jsonString(project)) + " to the list in " + list + ", and these lines to " + file +
-			" unless it has them:\n\n[projects." + string(jsonString(project)) + "]\ntrust_level = \"trusted\"\n"
+		return "If you trust the project, add " + string(JSONString(project)) + " to the list in " + list + ", and these lines to " + file +
+			" unless it has them:\n\n[projects." + string(JSONString(project)) + "]\ntrust_level = \"trusted\"\n"
 	}
-	return "If you trust the project, add these lines to " + file + ":\n\n[projects." + string(jsonString(project)) + "]\ntrust_level = \"trusted\"\n"
+	return "If you trust the project, add these lines to " + file + ":\n\n[projects." + string(JSONString(project)) + "]\ntrust_level = \"trusted\"\n"
 }

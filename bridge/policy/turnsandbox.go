@@ -12,14 +12,14 @@ const ruleNetwork = "policy.network"
 // decideTurnSandbox checks sandboxPolicy and permissions of a turn or of settings.
 func (c *decider) decideTurnSandbox([]string) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
-	if !isUnset(object) {
+	if !IsUnset(object) {
 		asked, _ := levelOfPolicy(object)
 		if c.dropOtherSandbox("permissions", profile, "sandboxPolicy", asked); c.err == nil {
 			c.decideSandboxPolicy(object)
 		}
 		return
 	}
-	if isUnset(profile) {
+	if IsUnset(profile) {
 		c.narrowKeptSandbox()
 		return
 	}
@@ -28,7 +28,7 @@ func (c *decider) decideTurnSandbox([]string) {
 		return
 	}
 	if f, own := parseProfileName(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Profile.Defined && !f.readOnly {
-		asked = workspaceWrite
+		asked = WorkspaceWrite
 		if to, _, _ := c.allowedLevel(asked); to == asked {
 			c.namesBridgeProfile = true
 			c.lowerTurnProfile(f)
@@ -36,19 +36,19 @@ func (c *decider) decideTurnSandbox([]string) {
 		}
 	}
 	to, rule, reason := c.allowedLevel(asked)
-	if ok && to == workspaceWrite {
+	if ok && to == WorkspaceWrite {
 		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to}, true
 		if to != asked {
 			c.turnPolicy = c.putInPlace(c.turnPolicy)
 		}
 	}
 	if !ok {
-		to, rule, reason = readOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
+		to, rule, reason = ReadOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
 	}
-	c.readOnlyTurn = to == readOnly
+	c.readOnlyTurn = to == ReadOnly
 	if !ok || to != asked {
 		c.dropField("permissions", rule, reason)
-		if to == workspaceWrite && c.innerRoot() != "" {
+		if to == WorkspaceWrite && c.innerRoot() != "" {
 			return // the thread keeps its sandbox
 		}
 		c.setField("sandboxPolicy", c.putInPlace(sandboxPolicy{level: to}).json(), rule, reason)
@@ -58,8 +58,8 @@ func (c *decider) decideTurnSandbox([]string) {
 // putInPlace returns a sandbox in place of a wider one: workspace-write without the temporary folders that the
 // thread's own would not have.
 func (c *decider) putInPlace(o sandboxPolicy) sandboxPolicy {
-	if t := c.st.Thread; t != nil && o.level == workspaceWrite {
-		own := t.Sandbox == workspaceWrite.String()
+	if t := c.st.Thread; t != nil && o.level == WorkspaceWrite {
+		own := t.Sandbox == WorkspaceWrite.String()
 		o.noTmpdir = o.noTmpdir || t.WithoutTmpdir || own && t.NoTmpdir
 		o.noSlashTmp = o.noSlashTmp || t.WithoutSlashTmp || own && t.NoSlashTmp
 	}
@@ -70,7 +70,7 @@ func (c *decider) putInPlace(o sandboxPolicy) sandboxPolicy {
 // in which it can't be kept.
 func (c *decider) narrowKeptSandbox() {
 	has, known := parseMode(c.st.Thread.Sandbox)
-	if c.narrowed == "" || isUnset(c.params.Get("cwd")) || known && has != workspaceWrite {
+	if c.narrowed == "" || IsUnset(c.params.Get("cwd")) || known && has != WorkspaceWrite {
 		return
 	}
 	c.readOnlyTurn = true
@@ -104,11 +104,11 @@ func (c *decider) decideUserTurn(name string) (decided bool) {
 			"open another thread with the profile")
 		return true
 	}
-	to, rule, reason := c.allowedLevel(readOnly)
+	to, rule, reason := c.allowedLevel(ReadOnly)
 	if t.Profile.UserWrites {
-		to, rule, reason = c.allowedLevel(workspaceWrite)
+		to, rule, reason = c.allowedLevel(WorkspaceWrite)
 	}
-	if to == workspaceWrite && c.innerRoot() == "" {
+	if to == WorkspaceWrite && c.innerRoot() == "" {
 		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to, network: t.Profile.UserNetwork}, true
 		return true
 	}
@@ -121,20 +121,20 @@ func (c *decider) decideUserTurn(name string) (decided bool) {
 // the client sent that or more.
 func (c *decider) requestsWorkspaceWrite() bool {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
-	if !isUnset(object) {
+	if !IsUnset(object) {
 		asked, ok := levelOfPolicy(object)
 		to, _, _ := c.allowedLevel(asked)
-		return ok && to == workspaceWrite
+		return ok && to == WorkspaceWrite
 	}
 	asked, ok := levelNamed(profile, builtinProfiles[:])
 	to, _, _ := c.allowedLevel(asked)
-	return ok && to == workspaceWrite && to != asked
+	return ok && to == WorkspaceWrite && to != asked
 }
 
-// levelOfPolicy returns the level of a sandboxPolicy; readOnly and false for an unknown type.
+// levelOfPolicy returns the level of a sandboxPolicy; ReadOnly and false for an unknown type.
 func levelOfPolicy(object rpc.Value) (level, bool) {
 	if object.Get("type").Is("externalSandbox") {
-		return fullAccess, true
+		return FullAccess, true
 	}
 	return levelNamed(object.Get("type"), typeNames[:])
 }
@@ -152,9 +152,9 @@ type sandboxPolicy struct {
 func (o sandboxPolicy) json() []byte {
 	network := strconv.FormatBool(o.network)
 	switch o.level {
-	case readOnly:
+	case ReadOnly:
 		return []byte(`{"type":"readOnly","networkAccess":` + network + `}`)
-	case workspaceWrite:
+	case WorkspaceWrite:
 		return []byte(`{"type":"workspaceWrite","writableRoots":[],"networkAccess":` + network +
 			`,"excludeTmpdirEnvVar":` + strconv.FormatBool(o.noTmpdir) +
 			`,"excludeSlashTmp":` + strconv.FormatBool(o.noSlashTmp) + `}`)
@@ -173,9 +173,9 @@ func (o *sandboxPolicy) read(v rpc.Value) {
 		case key == "networkAccess" && o.external:
 			o.network = m.Is("enabled")
 			ok = o.network || m.Is("restricted")
-		case key == "networkAccess" && o.level != fullAccess:
+		case key == "networkAccess" && o.level != FullAccess:
 			o.network, ok = m.Bool()
-		case o.level != workspaceWrite:
+		case o.level != WorkspaceWrite:
 		case key == "excludeTmpdirEnvVar":
 			o.noTmpdir, ok = m.Bool()
 		case key == "excludeSlashTmp":
@@ -211,7 +211,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	}
 	o.read(v)
 	to, rule, reason := c.allowedLevel(o.level)
-	if root := c.innerRoot(); root != "" && to == workspaceWrite {
+	if root := c.innerRoot(); root != "" && to == WorkspaceWrite {
 		if o.level = to; c.hasLooserSandbox(o) {
 			c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, "the thread has a looser sandbox, and this one makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link",
 				"send the workspace as cwd, or a readOnly sandboxPolicy")
@@ -220,21 +220,21 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		c.dropField(field, ruleRoots, "it makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
 		return
 	}
-	c.readOnlyTurn = to == readOnly
+	c.readOnlyTurn = to == ReadOnly
 	if to != o.level {
 		// Full access includes the network, so the lower level may have it if the policy allows it. A
 		// read-only sandbox in place of workspace-write has none: Codex would restore it when it resumes the
 		// thread, but not the workspace-write. See takesDefault.
-		o.network = c.p.network && (o.network && o.level != workspaceWrite || o.level == fullAccess && !o.external)
+		o.network = c.p.network && (o.network && o.level != WorkspaceWrite || o.level == FullAccess && !o.external)
 		o.level = to
 		o = c.putInPlace(o)
 		c.setField(field, o.json(), rule, reason)
-		if to == workspaceWrite {
+		if to == WorkspaceWrite {
 			c.turnPolicy, c.hasTurnPolicy = o, true
 		}
 		return
 	}
-	if o.level == workspaceWrite {
+	if o.level == WorkspaceWrite {
 		c.turnPolicy, c.hasTurnPolicy = o, true
 	}
 	for _, key := range o.invalid {
@@ -243,12 +243,12 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	if o.network && !c.p.network {
 		to := []byte("false")
 		if o.external {
-			to = jsonString("restricted")
+			to = JSONString("restricted")
 		}
 		c.set(v, "networkAccess", field+".networkAccess", to, ruleNetwork, "the policy forbids the network")
 	}
 	roots := v.Get("writableRoots")
-	if o.level != workspaceWrite || roots.Kind() != rpc.Array {
+	if o.level != WorkspaceWrite || roots.Kind() != rpc.Array {
 		return
 	}
 	f := c.filterWritable(roots, func(path string) bool {

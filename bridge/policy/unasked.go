@@ -163,41 +163,10 @@ func (t *Thread) refusesToLeave() bool {
 	return t != nil && strings.HasPrefix(string(t.Approval), "{") && !t.questions().sandbox
 }
 
-// refuseLeaving is refuseEscalation for a tool call.
-func (p *Policy) refuseLeaving(method string, at leaveReason, st State) Decision {
-	if !p.asksEscalation || !st.Thread.refusesToLeave() {
-		return p.refuseEscalation(method, at)
-	}
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleEscalation, Reason: "it would leave the sandbox: " + at.reason + "; " + noQuestions, Origin: p.originOrDefault(ruleEscalation),
-		Hint: unaskedHint,
-	})}
-}
-
 // noQuestions ends the reason of a refusal in place of a question.
 const noQuestions = "this client wants no questions: it set approvalPolicy to never, or switched them off in granular"
 
 const unaskedHint = `run it yourself, or start the turn with approvalPolicy "on-request"`
 
-// refuseUnasked refuses a request of Codex that the client does not want to get.
-func (p *Policy) refuseUnasked(method string) Decision {
-	reason := "it needs a person's approval, and " + noQuestions
-	return Decision{Verdict: Deny, Answer: DeclineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleApproval, Reason: reason, Origin: p.originOrDefault(ruleApproval),
-		Hint: unaskedHint,
-	})}
-}
-
-// unaskedReason returns why the client must not be asked about a tool call as d says; "" if it may be.
-func (p *Policy) unaskedReason(d Decision, t *Thread) string {
-	switch {
-	case !d.Ask:
-		return ""
-	case d.LeavesSandbox && t.refusesToLeave():
-		return "it would leave the sandbox, and " + noQuestions
-	case t.questions().rules:
-		return ""
-	}
-	return "the policy asks before each command (" + strings.TrimSpace(ruleApproval+" "+p.ruleOrigin(ruleApproval)) + "), and " + noQuestions +
-		`; to let commands run in the sandbox without a question, put "on-request" first in policy.approval, as codex-bridge init --profile team does, or add an allow rule`
-}
+// asksAboutRules reports whether the thread's client may be asked about a call by a rule.
+func (t *Thread) asksAboutRules() bool { return t.questions().rules }

@@ -29,7 +29,7 @@ func (c *decider) userProfile() *UserProfile {
 	}
 	name := d.userProfileName()
 	for _, asked := range []string{textOf(c.params.Get(permissionsKey)), c.st.NamedProfile} {
-		if user := userProfileOf(asked); user != "" && isUnset(c.params.Get("sandbox")) {
+		if user := userProfileOf(asked); user != "" && IsUnset(c.params.Get("sandbox")) {
 			name = user
 		}
 	}
@@ -101,7 +101,7 @@ func (c *decider) narrowedPaths(entries map[string]map[string]string, folders []
 				at := filepath.Join(base, sub)
 				if key != ":root" && !strings.ContainsAny(key+sub, "*?[]") {
 					all = append(all, narrowedPath{at, access})
-					if to, err := c.st.canonical(at); err == nil && to != at {
+					if to, err := c.st.Canonical(at); err == nil && to != at {
 						all = append(all, narrowedPath{to, access})
 					}
 				}

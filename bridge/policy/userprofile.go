@@ -85,16 +85,16 @@ func parseUserProfile(permissions rpc.Value, name string) *UserProfile {
 		if u.Problem != "" {
 			return u
 		}
-		if network := profile.Get("network"); !isUnset(network) {
+		if network := profile.Get("network"); !IsUnset(network) {
 			networks++
 			u.readNetwork(network)
 		}
 		extends := profile.Get("extends")
-		if isUnset(extends) {
+		if IsUnset(extends) {
 			break
 		}
 		at = textOf(extends)
-		if at == builtinProfiles[readOnly] || at == builtinProfiles[workspaceWrite] {
+		if at == builtinProfiles[ReadOnly] || at == builtinProfiles[WorkspaceWrite] {
 			u.base = at
 			break
 		}
@@ -111,7 +111,7 @@ func parseUserProfile(permissions rpc.Value, name string) *UserProfile {
 // repeated, or "".
 func (u *UserProfile) readMembers(name string, profile rpc.Value, forms map[string]bool) (problem string) {
 	for member, v := range profile.Members() {
-		if isUnset(v) {
+		if IsUnset(v) {
 			continue
 		}
 		switch member {
@@ -141,12 +141,12 @@ func (u *UserProfile) readFiles(files rpc.Value, forms map[string]bool) (problem
 		return "filesystem is not a table"
 	}
 	for key, v := range files.Members() {
-		if isUnset(v) {
+		if IsUnset(v) {
 			continue
 		}
 		if key == globDepthKey {
 			if u.depth == nil { // of the innermost profile
-				u.depth = cloneRaw(v)
+				u.depth = CloneRaw(v)
 			}
 			continue
 		}
@@ -192,7 +192,7 @@ func (u *UserProfile) readNetwork(v rpc.Value) {
 	u.networkOn, _ = v.Get("enabled").Bool()
 	for name, setting := range v.Members() {
 		switch {
-		case isUnset(setting):
+		case IsUnset(setting):
 		case !slices.Contains(repeatableNetwork, name):
 			u.network, u.networkOn = map[string]json.RawMessage{}, false
 			return
@@ -205,11 +205,11 @@ func (u *UserProfile) readNetwork(v rpc.Value) {
 // withoutNull returns the JSON of a value without the members that are null, which TOML has not.
 func withoutNull(v rpc.Value) json.RawMessage {
 	if v.Kind() != rpc.Object {
-		return cloneRaw(v)
+		return CloneRaw(v)
 	}
 	members := map[string]json.RawMessage{}
 	for name, member := range v.Members() {
-		if !isUnset(member) {
+		if !IsUnset(member) {
 			members[name] = withoutNull(member)
 		}
 	}
@@ -220,7 +220,7 @@ func withoutNull(v rpc.Value) json.RawMessage {
 // isNarrowWorkspace reports whether the profile extends :workspace and lets commands write nothing
 // else.
 func (u *UserProfile) isNarrowWorkspace() bool {
-	if u.base != builtinProfiles[workspaceWrite] {
+	if u.base != builtinProfiles[WorkspaceWrite] {
 		return false
 	}
 	for key, subs := range u.access {
@@ -237,9 +237,9 @@ func (u *UserProfile) isNarrowWorkspace() bool {
 // level returns the highest level that a thread with the profile can have under the bridge.
 func (u *UserProfile) level() level {
 	if u.Writes {
-		return workspaceWrite
+		return WorkspaceWrite
 	}
-	return readOnly
+	return ReadOnly
 }
 
 // withBoth returns a profile that denies what either of two does. The bridge's name for the profile of a thread does
@@ -255,7 +255,7 @@ func (u *UserProfile) withBoth(other *UserProfile) *UserProfile {
 	}
 	both := *u
 	both.Writes = u.Writes && other.Writes
-	if other.base == builtinProfiles[readOnly] {
+	if other.base == builtinProfiles[ReadOnly] {
 		both.base = other.base
 	}
 	both.access = map[string]map[string]string{}

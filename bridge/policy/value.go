@@ -2,19 +2,21 @@ package policy
 
 import (
 	"bytes"
-	"codex-bridge.example/rpc"
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"codex-bridge.example/rpc"
 )
 
-// isUnset reports whether v is absent or null. Codex reads null in an optional field as an omitted
+// IsUnset reports whether v is absent or null. Codex reads null in an optional field as an omitted
 // one.
-func isUnset(v rpc.Value) bool {
+func IsUnset(v rpc.Value) bool {
 	return v.Kind() == rpc.Absent || v.Kind() == rpc.Null
 }
 
-func jsonString(text string) []byte {
+// JSONString returns a text as a JSON string.
+func JSONString(text string) []byte {
 	raw, _ := json.Marshal(text) // a string can't fail
 	return raw
 }
@@ -37,14 +39,17 @@ func formatEchoed(v rpc.Value) string {
 	return formatValue(v)
 }
 
+// textOf returns a text; "" for another value.
 func textOf(v rpc.Value) string {
 	text, _ := v.Text()
 	return text
 }
 
-func cloneRaw(v rpc.Value) json.RawMessage { return slices.Clone(v.Raw()) }
+// CloneRaw returns a copy of the JSON of a value.
+func CloneRaw(v rpc.Value) json.RawMessage { return slices.Clone(v.Raw()) }
 
-func clip(text string) string {
+// Clip returns a text for a message, cut after 200 bytes.
+func Clip(text string) string {
 	const most = 200
 	if len(text) > most {
 		return text[:most] + "…"
@@ -59,7 +64,7 @@ func jsonArray(paths []string) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, jsonString(p)...)
+		out = append(out, JSONString(p)...)
 	}
 	return append(out, ']')
 }

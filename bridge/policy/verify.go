@@ -55,7 +55,7 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 	}
 	sent := &SentSettings{}
 	if st.Thread == nil || st.Thread.Workspace == "" {
-		e.fail("cwd", ruleMode, "the thread's settings are not verified", nil, nil)
+		e.fail("cwd", RuleMode, "the thread's settings are not verified", nil, nil)
 		return e.err
 	}
 	sent.CwdWithin, e.gated, e.expectedProfile = st.Thread.Workspace, st.Thread.Gated, st.Thread.Profile
@@ -95,18 +95,18 @@ func (e *verifier) fail(field, rule, reason string, sent, echoed json.RawMessage
 		hint = nameModel
 	}
 	e.err = NewRefusalError(rpc.CodeNotVerified, Refusal{
-		Method: e.method, Rule: rule, Reason: reason, Field: field, Origin: e.p.originOrDefault(rule),
+		Method: e.method, Rule: rule, Reason: reason, Field: field, Origin: e.p.OriginOrDefault(rule),
 		Hint: hint, Sent: sent, Echoed: echoed,
 	})
 }
 
 func (e *verifier) failValue(field, rule, reason string, v rpc.Value) {
-	e.fail(field, rule, reason, nil, cloneRaw(v))
+	e.fail(field, rule, reason, nil, CloneRaw(v))
 }
 
 // checkCwd finds the workspace: the echoed cwd, or the known workspace that must contain it.
 func (e *verifier) checkCwd(sent *SentSettings) {
-	folder, err := e.st.canonical(textOf(e.cwd))
+	folder, err := e.st.Canonical(textOf(e.cwd))
 	if err != nil {
 		e.failValue("cwd", ruleRoots, "the bridge can't resolve the cwd", e.cwd)
 		return
@@ -118,9 +118,9 @@ func (e *verifier) checkCwd(sent *SentSettings) {
 	e.allowed = e.p.allowed(e.st, e.workspace)
 	switch {
 	case sent.Workspace != "" && folder != sent.Workspace:
-		e.fail("cwd", ruleRoots, "Codex uses another cwd than the bridge sent", jsonString(sent.Workspace), cloneRaw(e.cwd))
+		e.fail("cwd", ruleRoots, "Codex uses another cwd than the bridge sent", JSONString(sent.Workspace), CloneRaw(e.cwd))
 	case sent.CwdWithin != "" && !e.reachable(folder):
-		e.fail("cwd", ruleRoots, "Codex's cwd is outside the thread's workspace and the writable roots", jsonString(sent.CwdWithin), cloneRaw(e.cwd))
+		e.fail("cwd", ruleRoots, "Codex's cwd is outside the thread's workspace and the writable roots", JSONString(sent.CwdWithin), CloneRaw(e.cwd))
 	}
 }
 
@@ -156,23 +156,23 @@ func (e *verifier) checkFields() {
 // mayWriteRoots reports whether workspace roots are writable, now or after a turn raises the
 // sandbox to workspace-write.
 func (e *verifier) mayWriteRoots() bool {
-	return e.p.maxLevel == workspaceWrite || e.level() == workspaceWrite
+	return e.p.maxLevel == WorkspaceWrite || echoedLevel(e.sandbox) == WorkspaceWrite
 }
 
 func (e *verifier) checkModel(field string, v rpc.Value) {
-	if name, ok := v.Text(); e.p.models != nil && (!ok || !e.p.AllowsModel(name)) {
+	if name, ok := v.Text(); e.p.LimitsModels() && (!ok || !e.p.AllowsModel(name)) {
 		e.failValue(field, ruleModels, formatEchoed(v)+" is not in "+e.p.modelList(), v)
 	}
 }
 
 func (e *verifier) checkEffort(field string, v rpc.Value) {
-	if name, ok := v.Text(); e.p.efforts != nil && !isUnset(v) && (!ok || !e.p.allowsEffort(name)) {
+	if name, ok := v.Text(); e.p.LimitsEfforts() && !IsUnset(v) && (!ok || !e.p.allowsEffort(name)) {
 		e.failValue(field, ruleEfforts, formatEchoed(v)+" is not in "+e.p.effortList(), v)
 	}
 }
 
 func (e *verifier) checkCollaboration(v rpc.Value) {
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	settings := v.Get("settings")
@@ -185,26 +185,26 @@ func (e *verifier) checkCollaboration(v rpc.Value) {
 func (e *verifier) compareSent(sent *SentSettings) {
 	if sent.Approval != nil && !sent.Loaded {
 		if d, err := rpc.ParseValue(sent.Approval); err != nil || looserApproval(d.Root(), e.approval) {
-			e.fail("approvalPolicy", ruleApproval, "Codex asks less than the sent value requires", sent.Approval, cloneRaw(e.approval))
+			e.fail("approvalPolicy", ruleApproval, "Codex asks less than the sent value requires", sent.Approval, CloneRaw(e.approval))
 		}
 	}
 	if sent.Reviewer != nil && !sent.Loaded {
 		d, err := rpc.ParseValue(sent.Reviewer)
 		if err != nil || !sameReviewer(d.Root(), e.reviewer) && !e.reviewer.Is("user") {
-			e.fail("approvalsReviewer", ruleReviewers, "Codex uses another reviewer than the bridge sent", sent.Reviewer, cloneRaw(e.reviewer))
+			e.fail("approvalsReviewer", ruleReviewers, "Codex uses another reviewer than the bridge sent", sent.Reviewer, CloneRaw(e.reviewer))
 		}
 	}
 	id := e.profile.Get("id")
-	switch l, own := e.level(), e.isBridgeProfile(textOf(id)); {
-	case l == workspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !own):
-		e.fail("activePermissionProfile", ruleProtected, "commands could write protected paths or policy files", jsonString(sent.ProfileName), cloneRaw(e.profile))
-	case l == readOnly && e.expectedProfile.User != "" && !own:
-		e.fail("activePermissionProfile", ruleUser, "commands could read what the permissions profile "+e.expectedProfile.User+" denies", jsonString(sent.ProfileName), cloneRaw(e.profile))
-	case l == readOnly && e.expectedProfile.hasReadOnly() && !own:
-		e.fail("activePermissionProfile", ruleSecrets, "commands could read secrets of the bridge", jsonString(sent.ProfileName), cloneRaw(e.profile))
+	switch l, own := echoedLevel(e.sandbox), e.hasOwnProfile(); {
+	case l == WorkspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !own):
+		e.fail("activePermissionProfile", ruleProtected, "commands could write protected paths or policy files", JSONString(sent.ProfileName), CloneRaw(e.profile))
+	case l == ReadOnly && e.expectedProfile.User != "" && !own:
+		e.fail("activePermissionProfile", ruleUser, "commands could read what the permissions profile "+e.expectedProfile.User+" denies", JSONString(sent.ProfileName), CloneRaw(e.profile))
+	case l == ReadOnly && e.expectedProfile.hasReadOnly() && !own:
+		e.fail("activePermissionProfile", ruleSecrets, "commands could read secrets of the bridge", JSONString(sent.ProfileName), CloneRaw(e.profile))
 	}
-	if asked, ok := parseMode(sent.Sandbox); ok && e.level() > asked && !sent.Loaded {
-		e.fail(e.sandboxName, ruleSandbox, "Codex's sandbox allows more than the bridge sent", jsonString(sent.Sandbox), cloneRaw(e.sandbox))
+	if asked, ok := parseMode(sent.Sandbox); ok && echoedLevel(e.sandbox) > asked && !sent.Loaded {
+		e.fail(e.sandboxName, ruleSandbox, "Codex's sandbox allows more than the bridge sent", JSONString(sent.Sandbox), CloneRaw(e.sandbox))
 	}
 }
 
@@ -214,16 +214,16 @@ func (e *verifier) compareSent(sent *SentSettings) {
 // Codex keeps the profile of a loaded thread.
 func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *rpc.Error {
 	workspace := sent.CwdWithin
-	if folder, err := st.canonical(textOf(result.Get("cwd"))); err == nil && workspace == "" {
+	if folder, err := st.Canonical(textOf(result.Get("cwd"))); err == nil && workspace == "" {
 		workspace = folder
 	}
-	needless := len(st.Secrets) == 0 && (p.maxLevel == readOnly || !isUsableWorkspace(st, workspace))
+	needless := len(st.Secrets) == 0 && (p.maxLevel == ReadOnly || !isUsableWorkspace(st, workspace))
 	if p.mode != config.Enforce || sent.Profile.Defined || needless {
 		return nil
 	}
 	folders := []string{workspace}
 	for root := range result.Get("runtimeWorkspaceRoots").Elements() {
-		if path, err := st.canonical(textOf(root)); err == nil {
+		if path, err := st.Canonical(textOf(root)); err == nil {
 			folders = append(folders, path)
 		}
 	}
@@ -237,7 +237,7 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 	}
 	profile := result.Get("activePermissionProfile")
 	e := verifier{p: p, st: st, method: sent.Method, at: "result."}
-	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects the thread's policy files, protected paths and the bridge's secrets", nil, cloneRaw(profile))
+	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects the thread's policy files, protected paths and the bridge's secrets", nil, CloneRaw(profile))
 	return e.err
 }
 

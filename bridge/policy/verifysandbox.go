@@ -6,25 +6,13 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// level returns the level of the echoed sandbox; full access if unknown.
-//
-// Measured with Codex 0.169 and 0.171: full access in a thread whose profile denies something keeps that, and is
-// echoed as a workspace-write of all folders.
-func (e *verifier) level() level {
-	l, ok := levelNamed(e.sandbox.Get("type"), typeNames[:])
-	if !ok || l == workspaceWrite && slices.Contains(WritableRoots(e.sandbox), "/") {
-		return fullAccess
-	}
-	return l
-}
-
 func (e *verifier) checkSandbox() {
-	p, v, l := e.p, e.sandbox, e.level()
+	p, v, l := e.p, e.sandbox, echoedLevel(e.sandbox)
 	if l > p.maxLevel {
 		e.failValue(e.sandboxName, ruleSandbox, "the sandbox is more than "+p.maxLevel.String(), v)
 		return
 	}
-	if l == fullAccess {
+	if l == FullAccess {
 		return
 	}
 	if open := v.Get("networkAccess"); !p.network && open.Exists() {
@@ -32,7 +20,7 @@ func (e *verifier) checkSandbox() {
 			e.failValue(e.sandboxName+".networkAccess", ruleNetwork, "the sandbox allows the network", v)
 		}
 	}
-	if l != workspaceWrite {
+	if l != WorkspaceWrite {
 		return
 	}
 	// Measured with Codex 0.169: the cwd is writable without being listed.
@@ -54,7 +42,7 @@ func (e *verifier) checkWritable(v rpc.Value) {
 	}
 	for r := range v.Elements() {
 		text := textOf(r)
-		path, err := e.st.canonical(text)
+		path, err := e.st.Canonical(text)
 		if err == nil && path != e.workspace && Within(path, e.workspace) && !slices.Contains(e.expectedProfile.Roots, path) && !e.isTemporary(text, path) {
 			e.failValue(e.sandboxName+".writableRoots", ruleRoots, formatEchoed(r)+" contains the workspace "+e.workspace+", so that Codex would not protect the workspace's files", v)
 			return
@@ -77,15 +65,15 @@ func (e *verifier) isTemporary(text, path string) bool {
 // checkProfile refuses a profile of the user, whose rights are unknown, regardless of the echoed
 // sandbox.
 func (e *verifier) checkProfile() {
-	if isUnset(e.profile) {
+	if IsUnset(e.profile) {
 		return
 	}
 	id, _ := e.profile.Get("id").Text()
 	l, ok := builtinProfileLevel(id)
-	if e.isBridgeProfile(id) {
+	if e.hasOwnProfile() {
 		return
 	}
-	if !ok || !isUnset(e.profile.Get("extends")) {
+	if !ok || !IsUnset(e.profile.Get("extends")) {
 		e.failValue("activePermissionProfile", ruleSandbox, "the profile's rights are unknown", e.profile)
 	} else if l > e.p.maxLevel {
 		e.failValue("activePermissionProfile", ruleSandbox, "the profile is more than "+e.p.maxLevel.String(), e.profile)
@@ -95,7 +83,7 @@ func (e *verifier) checkProfile() {
 // checkRoots checks that folders are in the workspace or the writable roots, and that none contains
 // another one.
 func (e *verifier) checkRoots(field string, v rpc.Value) {
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	if v.Kind() != rpc.Array {
@@ -104,7 +92,7 @@ func (e *verifier) checkRoots(field string, v rpc.Value) {
 	}
 	var all []string
 	for r := range v.Elements() {
-		path, err := e.st.canonical(textOf(r))
+		path, err := e.st.Canonical(textOf(r))
 		if err != nil || !e.reachable(path) {
 			e.failValue(field, ruleRoots, formatEchoed(r)+" is outside the workspace and the writable roots", v)
 			return
@@ -115,7 +103,7 @@ func (e *verifier) checkRoots(field string, v rpc.Value) {
 			if t := e.st.Thread; t != nil && slices.Contains(t.Writable, path) && WritableBelow(path, other) {
 				other = "" // its commands could write the folder before
 			}
-			if e.level() == readOnly && e.p.mayStayInside(&e.st, e.allowed, e.workspace, path) {
+			if echoedLevel(e.sandbox) == ReadOnly && e.p.mayStayInside(&e.st, e.allowed, e.workspace, path) {
 				other = ""
 			}
 		}
@@ -129,7 +117,7 @@ func (e *verifier) checkRoots(field string, v rpc.Value) {
 
 // checkEnvironments checks the environments of the settings, which give later turns their cwd.
 func (e *verifier) checkEnvironments(v rpc.Value) {
-	if isUnset(v) {
+	if IsUnset(v) {
 		return
 	}
 	if v.Kind() != rpc.Array {
@@ -138,7 +126,7 @@ func (e *verifier) checkEnvironments(v rpc.Value) {
 	}
 	for env := range v.Elements() {
 		text, _ := env.Get("cwd").Text()
-		path, err := e.st.canonical(text)
+		path, err := e.st.Canonical(text)
 		if !env.Get("environmentId").Is("local") || err != nil || !e.reachable(path) {
 			e.failValue("environments", ruleRoots, "an environment is outside the workspace and the writable roots", v)
 			return
@@ -171,11 +159,16 @@ func (e *verifier) checkPolicyFiles(environments rpc.Value) {
 
 func (e *verifier) checkPolicyFile(field string, folder rpc.Value) {
 	text := textOf(folder)
-	path, err := e.st.canonical(text)
+	path, err := e.st.Canonical(text)
 	if err != nil || e.isTemporary(text, path) || slices.Contains(e.expectedProfile.Roots, path) {
 		return // another check has the error
 	}
 	if file := e.st.otherPolicyFile(path, e.workspace); file != "" {
 		e.failValue(field, "policy", path+" is under the policy file "+file+", which does not govern this thread; send the cwd of the thread's first workspace, or open a thread there", folder)
 	}
+}
+
+// hasOwnProfile reports whether the echoed profile is one of the thread's overlay.
+func (e *verifier) hasOwnProfile() bool {
+	return e.expectedProfile.gives(e.profile, echoedLevel(e.sandbox), e.p.network)
 }

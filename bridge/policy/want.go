@@ -32,7 +32,7 @@ var wantRefusals = []struct {
 	{WantStoredSandbox, "params.threadId", ruleProtected, "the bridge could not get the thread's sandbox", "send sandbox"},
 	{WantStoredApproval, "params.threadId", ruleApproval, "the bridge could not get the thread's approval policy", "send approvalPolicy"},
 	{
-		WantConfiguration, "params", ruleMode, "the bridge could not read Codex's configuration, which gives the omitted fields",
+		WantConfiguration, "params", RuleMode, "the bridge could not read Codex's configuration, which gives the omitted fields",
 		"send approvalPolicy, approvalsReviewer and permissions",
 	},
 }
@@ -56,7 +56,7 @@ func RefuseUnknown(d Decision, method string) Decision {
 		return d
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleMode, Reason: "the bridge could not read Codex's configuration", Hint: "find out why config/read fails",
+		Method: method, Rule: RuleMode, Reason: "the bridge could not read Codex's configuration", Hint: "find out why config/read fails",
 	})}
 }
 

@@ -30,6 +30,7 @@ var corePackages = []struct{ path, why string }{
 	{"bridge/rules", "rules for commands, files and tools"},
 	{"bridge/userrules", "the user's rules for Codex"},
 	{"bridge/policy", "decisions about requests, calls and answers"},
+	{"bridge/policy/replay", "decides again about what is logged"},
 	{"bridge/rollout", "the settings in Codex's files of threads"},
 	{"bridge/guard", "enforces the policy on a conversation"},
 	{"bridge/hello", "the handshake of a client that knows the bridge"},

@@ -15,7 +15,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/problem"
-	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/serve"
 )
@@ -94,7 +93,7 @@ func examineServe(cfg *config.Config) []finding {
 	if cfg.Serve.Mode == config.OwnCodex {
 		return nil
 	}
-	workspace := policyFolder(settings.Workspace())
+	workspace := policyFolder(workspaceFolder())
 	socket, err := serveSocket(cfg, workspace)
 	where := socket
 	if workspace != "" {

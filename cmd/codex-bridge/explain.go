@@ -14,7 +14,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/rpc"
 )
 
@@ -29,9 +28,9 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := config.LoadLenient(setup.Files(folder))
+	cfg, err := config.LoadLenient(filesOf(folder))
 	if err == nil {
-		err = settings.RequireWorkspace(cfg)
+		err = requireWorkspace(cfg)
 	}
 	if err != nil {
 		return err
@@ -45,7 +44,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 		return err
 	}
 	// Codex's configuration and threads are unknown here: see guard.Explain.
-	world, err := setup.CompleteWorld(cfg)
+	world, err := completeWorld(cfg)
 	if err != nil && p.Mode() == config.Enforce {
 		return err
 	}
@@ -66,7 +65,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 			return err
 		}
 	}
-	e.Expired, e.Invalid = cfg.Policy.ExpiredRules(world.Now()), settings.WorkspaceFaults(cfg)
+	e.Expired, e.Invalid = cfg.Policy.ExpiredRules(world.Now()), workspaceFaults(cfg)
 	if c.JSON {
 		return json.NewEncoder(out).Encode(e)
 	}

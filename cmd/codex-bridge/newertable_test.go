@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/cmd/internal/settings"
 )
 
 // Commands must write neither the table, nor a link to it.
@@ -35,11 +34,11 @@ func TestTableGoverns(t *testing.T) {
 	if err := os.Symlink(at("b/table.txt"), at("a/link.txt")); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{User: at("config.toml"), Check: settings.CheckPolicy})
+	cfg, err := config.Load(config.Options{User: at("config.toml"), Check: checkPolicy})
 	if err != nil {
 		t.Fatal(err)
 	}
-	world, err := setup.CompleteWorld(cfg)
+	world, err := completeWorld(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

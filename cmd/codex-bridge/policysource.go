@@ -17,7 +17,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/statefolder"
-	"codex-bridge.example/cmd/internal/settings"
 )
 
 const (
@@ -56,7 +55,7 @@ func sourceClient(from config.PolicySource) (*bundle.Client, error) {
 
 // checkBundle returns an error for a bundle that does not load.
 func checkBundle(c *bundle.Content) error {
-	_, err := config.LoadBundle(bundleOf(c), config.Options{Home: config.Discover("").Home, Check: settings.CheckPolicy})
+	_, err := config.LoadBundle(bundleOf(c), config.Options{Home: config.Discover("").Home, Check: checkPolicy})
 	return err
 }
 
@@ -148,7 +147,7 @@ func requireBundle(cfg *config.Config) error {
 	if cfg.Policy.Missing == "" {
 		return nil
 	}
-	return &settings.RefusedArgs{Problem: fmt.Sprintf("%s (%s); see \"codex-bridge policy status\"", cfg.Policy.Missing, settings.Origin(cfg, "policy_source"))}
+	return &refusedArgs{fmt.Sprintf("%s (%s); see \"codex-bridge policy status\"", cfg.Policy.Missing, origin(cfg, "policy_source"))}
 }
 
 // sourceRefresher pulls the bundle of the configuration's policy source regularly.

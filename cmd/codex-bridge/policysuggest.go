@@ -11,8 +11,8 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
-	"codex-bridge.example/cmd/internal/settings"
 )
 
 type suggestCmd struct {
@@ -51,9 +51,9 @@ type denialsOf struct {
 // Run prints rules for denials as TOML. It changes nothing.
 func (c suggestCmd) Run(out io.Writer) error {
 	if c.Max < 1 || c.Max > 100 {
-		return &settings.RefusedArgs{Problem: fmt.Sprintf("--max=%d: a number from 1 to 100", c.Max)}
+		return &refusedArgs{fmt.Sprintf("--max=%d: a number from 1 to 100", c.Max)}
 	}
-	files := setup.Files("")
+	files := filesOf("")
 	cfg, current, err := policyOf(files)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func newSuggestion(p *simulate.Proposal) suggestion {
 	for _, u := range p.Users {
 		out.Users = append(out.Users, denialsOf{u.Reason, u.Count})
 	}
-	if p.By.Effect == policy.Denies {
+	if p.By.Effect == replay.Denies {
 		out.Rule, out.Origin, out.Reason = p.By.Rule, p.By.Origin, p.By.Reason
 	}
 	return out
@@ -141,7 +141,7 @@ func (c suggestCmd) print(out io.Writer, s *simulate.Suggestions) error {
 		}
 		w.line("\n# %s of %s, such as decision %d of %s", count(int(p.Denials), "denial"), oneLine(strings.Join(users, ", ")), e.Seq, e.Time.Format(time.RFC3339))
 		w.line("#   %s", oneLine(e.What))
-		if p.By.Effect == policy.Denies {
+		if p.By.Effect == replay.Denies {
 			w.line("# denied by %s%s: %s", p.By.Rule, placeSuffix(p.By.Origin), oneLine(p.By.Reason))
 		} else {
 			w.line("# a question about it was not answered with yes")

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
-	"codex-bridge.example/cmd/internal/settings"
 )
 
 type policyTestCmd struct {
@@ -28,7 +27,7 @@ func (c policyTestCmd) Run(out io.Writer) error {
 	for _, file := range c.Files {
 		more, err := simulate.ReadCases(file)
 		if err != nil {
-			return &settings.RefusedArgs{Problem: err.Error()}
+			return &refusedArgs{err.Error()}
 		}
 		list = append(list, more...)
 	}
@@ -71,7 +70,7 @@ func (b *caseRunner) runAll(list []simulate.Case) (results []caseResult, failed 
 		one := &list[i]
 		differ, err := b.run(one)
 		if err != nil {
-			return nil, 0, &settings.RefusedArgs{Problem: fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
+			return nil, 0, &refusedArgs{fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
 		}
 		if len(differ) > 0 {
 			failed++

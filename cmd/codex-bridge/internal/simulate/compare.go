@@ -12,6 +12,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 )
 
 // GCPercent is the debug.SetGCPercent for Compare in a program of its own: each record leaves much garbage, and the
@@ -48,8 +49,8 @@ func (r *Report) IsLooser() bool { return r.Looser > 0 || len(r.LooserKeys) > 0 
 
 // Change counts the decisions that a rule changes in the same way.
 type Change struct {
-	From          policy.Effect `json:"from"`
-	To            policy.Effect `json:"to"`
+	From          replay.Effect `json:"from"`
+	To            replay.Effect `json:"to"`
 	FromApprovers string        `json:"fromApprovers,omitempty"` // the groups, separated by ", "
 	ToApprovers   string        `json:"toApprovers,omitempty"`
 	Looser        bool          `json:"looser"`
@@ -89,8 +90,8 @@ type Count struct {
 // judged is a decision with its effects under two policies.
 type judged struct {
 	replayable
-	now                policy.Recomputed // the effect of the current policy now
-	current, candidate policy.Recomputed
+	now                replay.Recomputed // the effect of the current policy now
+	current, candidate replay.Recomputed
 	starts             time.Time // the time of both effects; zero: now
 }
 
@@ -255,13 +256,13 @@ func inOrder[T any](records iter.Seq2[Record, error], worker func() func(*Record
 
 // changeKey has the fields of a Change that are equal for all its decisions.
 type changeKey struct {
-	from, to                   policy.Effect
+	from, to                   replay.Effect
 	fromApprovers, toApprovers string
 	starts                     time.Time
 	rule, origin               string
 }
 
-func changeOf(from, to policy.Recomputed, starts time.Time) changeKey {
+func changeOf(from, to replay.Recomputed, starts time.Time) changeKey {
 	return changeKey{
 		from: from.Effect, to: to.Effect, starts: starts,
 		fromApprovers: config.JoinQuorums(from.Approvers, ", "), toApprovers: config.JoinQuorums(to.Approvers, ", "),
@@ -289,12 +290,12 @@ func (t *tally) add(j *judged) {
 	}
 	t.report.Recomputed++
 	// Of a call that has passed, Codex itself may have asked.
-	if !j.agrees(j.now.Effect) && j.Mode == string(config.Enforce) && !j.byRow && (j.Trace == "" || j.now.Effect == policy.Denies) {
+	if !j.agrees(j.now.Effect) && j.Mode == string(config.Enforce) && !j.byRow && (j.Trace == "" || j.now.Effect == replay.Denies) {
 		was, by := j.recorded(), j.now
 		if was > by.Effect {
-			by = policy.Recomputed{Rule: j.Rule, Origin: j.Origin, Reason: j.Reason}
+			by = replay.Recomputed{Rule: j.Rule, Origin: j.Origin, Reason: j.Reason}
 		}
-		count(t.otherwise, j, changeOf(policy.Recomputed{Effect: was}, j.now, time.Time{}), j.now.Effect < was, by)
+		count(t.otherwise, j, changeOf(replay.Recomputed{Effect: was}, j.now, time.Time{}), j.now.Effect < was, by)
 	}
 	switch key := changeOf(j.current, j.candidate, j.starts); {
 	case j.candidate.IsLooser(j.current):
@@ -311,7 +312,7 @@ func (t *tally) add(j *judged) {
 }
 
 // count counts a change by a rule. Beyond maxGroups all count together.
-func count(all map[changeKey]*Change, j *judged, key changeKey, looser bool, by policy.Recomputed) {
+func count(all map[changeKey]*Change, j *judged, key changeKey, looser bool, by replay.Recomputed) {
 	key.rule, key.origin = by.Rule, by.Origin
 	c := all[key]
 	if c == nil && len(all) >= maxGroups {

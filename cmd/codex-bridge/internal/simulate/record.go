@@ -20,6 +20,7 @@ import (
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/trace"
@@ -104,37 +105,37 @@ func (r *Record) isAnswered() bool {
 
 // agrees reports whether the record may be of a policy with an effect. The answer of a second person comes after
 // that of the first, as a record that repeats it.
-func (r *Record) agrees(e policy.Effect) bool {
-	return r.recorded() == e || e == policy.NeedsApprovers && (r.isAnswered() || r.Rule == "policy.rule.approvers")
+func (r *Record) agrees(e replay.Effect) bool {
+	return r.recorded() == e || e == replay.NeedsApprovers && (r.isAnswered() || r.Rule == "policy.rule.approvers")
 }
 
 // recorded returns the effect that the policy then had.
-func (r *Record) recorded() policy.Effect {
+func (r *Record) recorded() replay.Effect {
 	if r.Rule == "approvals.desk" {
-		return policy.NeedsApprovers
+		return replay.NeedsApprovers
 	}
 	byPerson := r.isAnswered()
 	switch policy.Verdict(r.Verdict) {
 	case policy.Deny:
 		if byPerson || r.Method == "hook/permissionRequest" {
-			return policy.Asks
+			return replay.Asks
 		}
-		return policy.Denies
+		return replay.Denies
 	case policy.Accept:
 		if byPerson {
-			return policy.Asks
+			return replay.Asks
 		}
 	case policy.Rewrite:
-		return policy.Asks
+		return replay.Asks
 	}
-	return policy.Allows
+	return replay.Allows
 }
 
 // replayable is a record that can be recomputed, or why not.
 type replayable struct {
 	*Record
-	facts   *policy.Facts // nil: none
-	replay  *policy.Replay
+	facts   *replay.Facts // nil: none
+	replay  *replay.Case
 	byRow   bool // the method alone decides
 	unknown string
 }
@@ -160,25 +161,25 @@ func prepare(r *Record) replayable {
 		}
 		return d
 	}
-	f, err := policy.DecodeFacts([]byte(r.Facts))
+	f, err := replay.DecodeFacts([]byte(r.Facts))
 	if err != nil {
 		d.unknown = "this version can't read its inputs"
 		return d
 	}
 	d.facts = f
-	d.replay, d.unknown = policy.NewReplay(r.Method, f)
+	d.replay, d.unknown = replay.NewCase(r.Method, f)
 	return d
 }
 
 // effect returns the effect of a policy, as its rules count at now.
-func (d *replayable) effect(p *policy.Policy, now time.Time) policy.Recomputed {
+func (d *replayable) effect(p *policy.Policy, now time.Time) replay.Recomputed {
 	switch {
 	case d.unknown != "":
-		return policy.Recomputed{Unknown: d.unknown}
+		return replay.Recomputed{Unknown: d.unknown}
 	case d.byRow:
-		return p.RecomputeMethod(d.Method)
+		return replay.RecomputeMethod(p, d.Method)
 	}
-	return p.Recompute(d.replay, now)
+	return replay.Recompute(p, d.replay, now)
 }
 
 // user returns the user of a record.

@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
@@ -80,7 +81,7 @@ func call(t tester, p *policy.Policy, n int, tool, text string, change ...func(*
 	}
 	use := policy.ToolCall{ID: fmt.Sprint("call", n), Name: tool, Input: doc.Root(), Cwd: "/w", Shell: "bash"}
 	st := policy.State{
-		Now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }, Home: "/home/ada", Paths: &policy.PathLog{Paths: plainDisk{}}, Escalation: rules.Sandboxed,
+		Now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }, Home: "/home/ada", Paths: &replay.PathLog{Paths: plainDisk{}}, Escalation: rules.Sandboxed,
 		Thread: &policy.Thread{Workspace: "/w", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true},
 	}
 	for _, f := range change {
@@ -95,7 +96,7 @@ func call(t tester, p *policy.Policy, n int, tool, text string, change ...func(*
 	} else if d.Ask {
 		r.Method, r.Verdict, r.Rule = "item/commandExecution/requestApproval", "accept", "approvals.person"
 	}
-	f := p.CallFacts(use, st)
+	f := replay.CallFacts(p, use, st)
 	f.User = "ada"
 	r.Facts = string(f.Encode())
 	return r
@@ -174,7 +175,7 @@ func TestRemovedRuleLoosensItsCalls(t *testing.T) {
 			t.Fatalf("without %q: %+v, %d matched", removed, r, matched)
 		}
 		for _, c := range r.Changes {
-			if c.Count != matched || c.To != policy.Allows {
+			if c.Count != matched || c.To != replay.Allows {
 				t.Fatalf("without %q: %+v", removed, c)
 			}
 		}
@@ -222,7 +223,7 @@ func TestCompare(t *testing.T) {
 	if r.Records != 12 || r.Repeated != 1 || r.Recomputed != 6 || r.Looser != 2 || r.Tighter != 1 || r.Unchanged != 3 {
 		t.Errorf("%+v", r)
 	}
-	if len(r.Otherwise) != 1 || r.Otherwise[0].Count != 1 || r.Otherwise[0].From != policy.Denies || r.Otherwise[0].To != policy.Asks {
+	if len(r.Otherwise) != 1 || r.Otherwise[0].Count != 1 || r.Otherwise[0].From != replay.Denies || r.Otherwise[0].To != replay.Asks {
 		t.Errorf("recorded otherwise: %+v", r.Otherwise)
 	}
 	failed := func(yield func(simulate.Record, error) bool) { yield(simulate.Record{}, errors.New("disk")) }
@@ -344,12 +345,12 @@ func TestSecondQuestionIsNoRepeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := policy.State{
-			Home: "/home/ada", Paths: &policy.PathLog{Paths: plainDisk{}}, Escalation: rules.Sandboxed,
+			Home: "/home/ada", Paths: &replay.PathLog{Paths: plainDisk{}}, Escalation: rules.Sandboxed,
 			Thread: &policy.Thread{Workspace: "/w", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true},
 		}
 		const method = "item/commandExecution/requestApproval"
 		r := simulate.Record{Entry: store.Entry{Record: decision.Record{Thread: "T", Turn: "U", Method: method, Mode: "enforce", Verdict: "deny", Rule: "policy.escalation"}}}
-		r.Facts = string(current.RequestFacts(method, doc.Root(), st).Encode())
+		r.Facts = string(replay.RequestFacts(current, method, doc.Root(), st).Encode())
 		return r
 	}
 	inside, outside := question(""), question("command failed; retry without sandbox?")

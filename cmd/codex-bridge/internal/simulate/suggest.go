@@ -11,6 +11,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -30,7 +31,7 @@ type Proposal struct {
 	Place   string   // the name of the file to which they are to be added
 	Denials int64    // recorded denials that they would have allowed
 	Users   []*Count // of these denials
-	By      policy.Recomputed
+	By      replay.Recomputed
 	Example Example
 	// Others are other recorded calls that they would have allowed.
 	Others        int64
@@ -89,11 +90,11 @@ func Suggest(all func() iter.Seq2[Record, error], selected func(*Record) bool, c
 		d := prepare(r)
 		a := allowed{replayable: d}
 		was := d.effect(current, now)
-		if a.unknown = was.Unknown != ""; a.unknown || was.Effect == policy.Allows {
+		if a.unknown = was.Unknown != ""; a.unknown || was.Effect == replay.Allows {
 			return a
 		}
 		for _, p := range out.Proposals {
-			if e := d.effect(p.policy, now); e.Unknown == "" && e.Effect == policy.Allows {
+			if e := d.effect(p.policy, now); e.Unknown == "" && e.Effect == replay.Allows {
 				a.by = append(a.by, p)
 			}
 		}
@@ -138,13 +139,13 @@ func (s *suggester) addDenial(j *judged) {
 	case j.replay == nil:
 		refuse("it is not about a call")
 		return
-	case j.current.Effect == policy.Allows:
+	case j.current.Effect == replay.Allows:
 		refuse("the current policy allows it")
 		return
-	case j.current.Effect == policy.NeedsApprovers:
+	case j.current.Effect == replay.NeedsApprovers:
 		refuse("a second person must approve it")
 		return
-	case j.current.Effect == policy.Denies && j.current.Rule != "policy.rule":
+	case j.current.Effect == replay.Denies && j.current.Rule != "policy.rule":
 		refuse("not a rule denies it, but " + j.current.Rule)
 		return
 	}
@@ -194,7 +195,7 @@ func (s *suggester) smallest(j *judged, list []config.Rule, place Place) ([]conf
 		switch {
 		case e.Unknown != "":
 			return nil, e.Unknown
-		case e.Effect != policy.Allows:
+		case e.Effect != replay.Allows:
 			return nil, "no rule of " + place.Name + " can allow it: " + e.Rule + " of " + cmp.Or(e.Origin, "the built-in policy") + " counts, too"
 		}
 		return p, ""
@@ -213,7 +214,7 @@ func (s *suggester) smallest(j *judged, list []config.Rule, place Place) ([]conf
 
 // exactRules returns the rules that match exactly a call, or why there are none.
 func (s *suggester) exactRules(d *replayable) ([]config.Rule, string) {
-	command, why := s.current.StaysInGrammar(d.replay)
+	command, why := replay.StaysInGrammar(s.current, d.replay)
 	if why != "" {
 		return nil, why
 	}

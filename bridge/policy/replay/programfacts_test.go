@@ -1,4 +1,4 @@
-package policy_test
+package replay_test
 
 import (
 	"slices"
@@ -7,28 +7,30 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/policytest"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/rules"
 )
 
 // recomputeStart returns the effect of q on the record of a start that p has decided.
-func recomputeStart(t *testing.T, p, q *policy.Policy, programs []rules.Program, unreadable string, st policy.State) (policy.Recomputed, *policy.Facts) {
+func recomputeStart(t *testing.T, p, q *policy.Policy, programs []rules.Program, unreadable string, st policy.State) (replay.Recomputed, *replay.Facts) {
 	t.Helper()
-	f, err := policy.DecodeFacts(p.ProgramFacts("c", programs, unreadable, st).Encode())
+	f, err := replay.DecodeFacts(replay.ProgramFacts(p, "c", programs, unreadable, st).Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, unknown := policy.NewReplay("program/start", f)
+	r, unknown := replay.NewCase("program/start", f)
 	if unknown != "" {
-		return policy.Recomputed{Unknown: unknown}, f
+		return replay.Recomputed{Unknown: unknown}, f
 	}
-	return q.Recompute(r, st.Now()), f
+	return replay.Recompute(q, r, st.Now()), f
 }
 
 // The start of a program is computed again from its facts as it was decided, also under another policy.
 func TestProgramIsRecomputed(t *testing.T) {
-	cfg := programPolicy()
+	cfg := policytest.ProgramPolicy()
 	cfg.ExecRules = "on"
-	p, st := compile(t, cfg), programState(`"on-request"`, "workspace-write")
+	p, st := policytest.Compile(t, cfg), policytest.ProgramState(`"on-request"`, "workspace-write")
 	other := cfg
 	other.Rules = []config.Rule{{Command: "git log", Decision: "deny"}}
 	off := cfg
@@ -40,17 +42,17 @@ func TestProgramIsRecomputed(t *testing.T) {
 		want       string // the effects under p, other and off
 		summary    string
 	}{
-		"asked":       {[]rules.Program{gitProgram("log")}, "", "ask deny allow", "/usr/bin/git log"},
-		"denied":      {[]rules.Program{gitProgram("push", "x")}, "", "deny allow allow", "/usr/bin/git push x"},
-		"an allowed":  {[]rules.Program{gitProgram("status")}, "", "allow allow allow", "/usr/bin/git status"},
+		"asked":       {[]rules.Program{policytest.GitProgram("log")}, "", "ask deny allow", "/usr/bin/git log"},
+		"denied":      {[]rules.Program{policytest.GitProgram("push", "x")}, "", "deny allow allow", "/usr/bin/git push x"},
+		"an allowed":  {[]rules.Program{policytest.GitProgram("status")}, "", "allow allow allow", "/usr/bin/git status"},
 		"free":        {[]rules.Program{ls}, "", "allow allow allow", "/usr/bin/ls"},
 		"approvers":   {[]rules.Program{deploy}, "", "approvers allow allow", "/opt/deploy 'x y'"},
-		"a script":    {[]rules.Program{ls, gitProgram("push")}, "", "deny allow allow", "/usr/bin/ls"},
+		"a script":    {[]rules.Program{ls, policytest.GitProgram("push")}, "", "deny allow allow", "/usr/bin/ls"},
 		"unreadable":  {[]rules.Program{ls}, "it has too many words", "deny deny allow", "/usr/bin/ls"},
 		"not located": {nil, "its memory can't be read", "deny deny allow", ""},
 	} {
 		var got []string
-		for _, q := range []*policy.Policy{p, compile(t, other), compile(t, off)} {
+		for _, q := range []*policy.Policy{p, policytest.Compile(t, other), policytest.Compile(t, off)} {
 			out, f := recomputeStart(t, p, q, test.programs, test.unreadable, st)
 			if out.Unknown != "" || f.Summary() != test.summary {
 				t.Errorf("%s: %+v, %q", name, out, f.Summary())
@@ -65,18 +67,18 @@ func TestProgramIsRecomputed(t *testing.T) {
 
 // A start is not computed again if its record lacks an input.
 func TestProgramIsNotRecomputed(t *testing.T) {
-	cfg := programPolicy()
+	cfg := policytest.ProgramPolicy()
 	cfg.ExecRules = "on"
-	p := compile(t, cfg)
+	p := policytest.Compile(t, cfg)
 	loader := rules.Program{Path: "/lib64/ld-linux-x86-64.so.2", Args: []string{"ld.so", "git"}, Dir: "/w", Follow: func(path string) (string, error) { return path, nil }}
-	accepted := programState(`"on-request"`, "workspace-write")
+	accepted := policytest.ProgramState(`"on-request"`, "workspace-write")
 	accepted.Accepted = []rules.AskedCommand{{Words: []rules.Word{{Text: "git", Known: true}}, Rule: &cfg.Rules[2]}}
 	for name, test := range map[string]struct {
 		program rules.Program
 		st      policy.State
 	}{
-		"bytes": {gitProgram("\xff"), programState(`"on-request"`, "workspace-write")}, "loader": {loader, programState(`"on-request"`, "workspace-write")},
-		"accepted": {gitProgram("log"), accepted}, "too long": {gitProgram(slices.Repeat([]string{"word"}, 5000)...), programState(`"on-request"`, "workspace-write")},
+		"bytes": {policytest.GitProgram("\xff"), policytest.ProgramState(`"on-request"`, "workspace-write")}, "loader": {loader, policytest.ProgramState(`"on-request"`, "workspace-write")},
+		"accepted": {policytest.GitProgram("log"), accepted}, "too long": {policytest.GitProgram(slices.Repeat([]string{"word"}, 5000)...), policytest.ProgramState(`"on-request"`, "workspace-write")},
 	} {
 		if out, _ := recomputeStart(t, p, p, []rules.Program{test.program}, "", test.st); out.Unknown == "" {
 			t.Errorf("%s: %+v", name, out)

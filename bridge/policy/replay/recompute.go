@@ -1,13 +1,13 @@
-package policy
+package replay
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -63,17 +63,17 @@ func needsAll(list, some []config.Quorum) bool {
 // needApprovers sets the effect to NeedsApprovers, by the rule of m.
 func (out *Recomputed) needApprovers(m rules.Match) {
 	out.Effect, out.Approvers = NeedsApprovers, m.Approvers
-	out.Rule, out.Origin, out.Reason = ruleApprovers, m.Rule.Origin.String(), ruleReason(m)
+	out.Rule, out.Origin, out.Reason = policy.RuleApprovers, m.Rule.Origin.String(), policy.RuleReason(m)
 }
 
 func unknownEffect(reason string) Recomputed { return Recomputed{Unknown: reason} }
 
-// Replay has the state of Facts for Recompute. It belongs to one goroutine.
-type Replay struct {
+// Case has the state of Facts for Recompute. It belongs to one goroutine.
+type Case struct {
 	method string
-	call   *ToolCall // nil: a request
+	call   *policy.ToolCall // nil: a request
 	params rpc.Value
-	state  State
+	state  policy.State
 	// programs are those of the start of a program; nil: it is about something else.
 	programs   []rules.Program
 	unreadable string
@@ -82,24 +82,24 @@ type Replay struct {
 	settings string // Facts.Settings
 }
 
-// NewReplay returns the state of a decision about method. unknown is why it can't be recomputed.
-func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
+// NewCase returns the state of a decision about method. unknown is why it can't be recomputed.
+func NewCase(method string, f *Facts) (r *Case, unknown string) {
 	if f.Unknown != "" {
 		return nil, f.Unknown
 	}
-	r = &Replay{method: method, programs: f.startedPrograms(), unreadable: f.Unreadable, settings: f.Settings, paths: &replayedPaths{answers: f.Paths}}
-	r.state = State{
+	r = &Case{method: method, programs: f.startedPrograms(), unreadable: f.Unreadable, settings: f.Settings, paths: &replayedPaths{answers: f.Paths}}
+	r.state = policy.State{
 		Escalation: f.Escalation, EscalationRequested: f.Requested, ThreadRevoked: f.Revoked, CodexInternal: f.Internal, CallKnown: f.CallKnown, ProgramStarts: f.ProgramStarts,
-		Files: f.Files, Home: f.Home, CodexHome: f.CodexHome, Sensitive: f.Sensitive, Programs: f.Programs, PathFolders: f.Folders, Links: f.Links, Paths: r.paths, lines: new(rules.LineCache),
+		Files: f.Files, Home: f.Home, CodexHome: f.CodexHome, Sensitive: f.Sensitive, Programs: f.Programs, PathFolders: f.Folders, Links: f.Links, Paths: r.paths, Lines: new(rules.LineCache),
 	}
 	for _, path := range f.Temps {
-		r.state.Temps = append(r.state.Temps, TempFolder{Path: path})
+		r.state.Temps = append(r.state.Temps, policy.TempFolder{Path: path})
 	}
 	if t := f.Thread; t != nil {
-		r.state.Thread = &Thread{
+		r.state.Thread = &policy.Thread{
 			Workspace: t.Workspace, Sandbox: t.Sandbox, Approval: t.Approval, Gated: t.Gated, RerunsOutside: t.RerunsOutside,
 			LacksProfile: t.LacksProfile, Roots: t.Roots, Writable: t.Writable,
-			Profile: Profile{Defined: t.ProfileDefined, Roots: t.ProfileRoots, Protected: t.ProfileProtected},
+			Profile: policy.Profile{Defined: t.ProfileDefined, Roots: t.ProfileRoots, Protected: t.ProfileProtected},
 		}
 	}
 	input := f.Params
@@ -107,12 +107,12 @@ func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
 		input = []byte("{}")
 	}
 	if t := f.Tool; t != nil {
-		r.call = &ToolCall{ID: f.ID, Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
+		r.call = &policy.ToolCall{ID: f.ID, Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
 		member, text := "server", t.Server
 		if t.Command != nil {
 			member, text = "command", *t.Command
 		}
-		input = []byte(`{"` + member + `":` + string(jsonString(text)) + "}")
+		input = []byte(`{"` + member + `":` + string(policy.JSONString(text)) + "}")
 	}
 	doc, err := rpc.ParseValue(input)
 	if err != nil {
@@ -127,10 +127,10 @@ func NewReplay(method string, f *Facts) (r *Replay, unknown string) {
 // Recompute returns the effect of the policy on a recorded call or request, as its rules count at now, by the
 // functions that decide in the proxy. Where the effect depends on a path that was not resolved then, it is
 // unknown.
-func (p *Policy) Recompute(r *Replay, now time.Time) Recomputed {
+func Recompute(p *policy.Policy, r *Case, now time.Time) Recomputed {
 	r.state.Now = func() time.Time { return now }
-	r.paths.begin(p.rootPaths(r.state.Home), true)
-	out := p.recompute(r)
+	r.paths.begin(p.RootPaths(r.state.Home), true)
+	out := recompute(p, r)
 	switch {
 	case out.Unknown != "":
 		return out
@@ -139,29 +139,29 @@ func (p *Policy) Recompute(r *Replay, now time.Time) Recomputed {
 	case r.paths.assumed:
 		// A root that is, or is behind, a link allows nothing.
 		r.paths.begin(r.paths.roots, false)
-		if other := p.recompute(r); !other.IsSame(out) || r.paths.missing != "" {
+		if other := recompute(p, r); !other.IsSame(out) || r.paths.missing != "" {
 			return unknownEffect("it depends on whether a folder of policy.writable_roots was a link")
 		}
 	}
-	if p.mode == config.Enforce && p.settings() != r.settings && !r.deniedByRule(out) {
+	if p.Mode() == config.Enforce && p.Settings() != r.settings && !r.deniedByRule(out) {
 		return unknownEffect("its thread would have another sandbox or approval policy")
 	}
 	return out
 }
 
 // deniedByRule reports whether a rule denies the call whatever the settings of its thread are.
-func (r *Replay) deniedByRule(out Recomputed) bool {
+func (r *Case) deniedByRule(out Recomputed) bool {
 	t := r.state.Thread
-	return out.Effect == Denies && out.Rule == ruleRule && t != nil && t.Sandbox != fullAccess.String()
+	return out.Effect == Denies && out.Rule == policy.RuleRule && t != nil && t.Sandbox != policy.FullAccess.String()
 }
 
-func (p *Policy) recompute(r *Replay) Recomputed {
+func recompute(p *policy.Policy, r *Case) Recomputed {
 	isStart := len(r.programs) > 0 || r.unreadable != ""
-	if p.mode != config.Enforce {
-		return p.unenforced(!isStart && r.call == nil && IsApproval(r.method, r.params) && r.method != "item/tool/call")
+	if p.Mode() != config.Enforce {
+		return unenforced(p, !isStart && r.call == nil && policy.IsApproval(r.method, r.params) && r.method != "item/tool/call")
 	}
 	if isStart {
-		return p.recomputeProgram(r)
+		return recomputeProgram(p, r)
 	}
 	if r.call != nil {
 		if r.method == "hook/permissionRequest" {
@@ -169,35 +169,35 @@ func (p *Policy) recompute(r *Replay) Recomputed {
 			out.Effect = min(out.Effect, Asks) // without the hook's consent, Codex asks
 			return out
 		}
-		a, d := p.explainTool(*r.call, r.state)
+		a, d := p.ExplainCall(*r.call, r.state)
 		out := Recomputed{Effect: map[string]Effect{"allow": Allows, "ask": Asks, "deny": Denies}[a.Decision], Rule: a.Rule, Origin: a.Origin, Reason: a.Reason}
 		if out.Effect != Denies && len(d.Approvers) > 0 {
 			out.needApprovers(rules.Match{Approvers: d.Approvers, Rule: d.ApproversRule, Decision: rules.Ask})
 		}
 		return out
 	}
-	return p.recomputeRequest(r)
+	return recomputeRequest(p, r)
 }
 
 // recomputeRequest returns the effect on a request of Codex. Whether approvers have approved the call depends on
 // the policy, so the record does not count: they are asked before Codex asks.
-func (p *Policy) recomputeRequest(r *Replay) Recomputed {
+func recomputeRequest(p *policy.Policy, r *Case) Recomputed {
 	passed := Allows
-	if IsApproval(r.method, r.params) && r.method != "item/tool/call" {
+	if policy.IsApproval(r.method, r.params) && r.method != "item/tool/call" {
 		passed = Asks
 	}
 	st := r.state
-	if CanBeApproved(r.method, r.params) {
-		st.Approved = ApprovedOutside
+	if policy.CanBeApproved(r.method, r.params) {
+		st.Approved = policy.ApprovedOutside
 	}
 	out := effectOf(p.DecideRequest(r.method, r.params, st), passed)
-	m := p.requestApprovers(r.method, r.params, st)
+	m := p.RequestApprovers(r.method, r.params, st)
 	if out.Effect == Denies || len(m.Approvers) == 0 {
 		return out
 	}
-	if st.Escalation == rules.Sandboxed && st.Approved != NotApproved {
-		st.Approved = ApprovedInside
-		if p.DecideRequest(r.method, r.params, st).Verdict == Deny {
+	if st.Escalation == rules.Sandboxed && st.Approved != policy.NotApproved {
+		st.Approved = policy.ApprovedInside
+		if p.DecideRequest(r.method, r.params, st).Verdict == policy.Deny {
 			return unknownEffect("it depends on whether its approvers would see that it may leave the sandbox")
 		}
 	}
@@ -207,11 +207,8 @@ func (p *Policy) recomputeRequest(r *Replay) Recomputed {
 }
 
 // unenforced is the effect of a policy that is not enforced: Codex asks as it does by itself.
-func (p *Policy) unenforced(question bool) Recomputed {
-	out := Recomputed{Rule: ruleMode, Reason: "the policy is not enforced"}
-	if p.originOf != nil {
-		out.Origin = p.originOf(ruleMode)
-	}
+func unenforced(p *policy.Policy, question bool) Recomputed {
+	out := Recomputed{Rule: policy.RuleMode, Origin: p.RuleOrigin(policy.RuleMode), Reason: "the policy is not enforced"}
 	if question {
 		out.Effect = Asks
 	}
@@ -219,15 +216,15 @@ func (p *Policy) unenforced(question bool) Recomputed {
 }
 
 // effectOf returns the effect of a decision; passed is that of Pass.
-func effectOf(d Decision, passed Effect) Recomputed {
+func effectOf(d policy.Decision, passed Effect) Recomputed {
 	if r := d.Refusal(); r != nil {
 		return Recomputed{Effect: Denies, Rule: r.Rule, Origin: r.Origin, Reason: r.Reason}
 	}
 	out := Recomputed{Effect: passed}
 	switch d.Verdict {
-	case Accept:
+	case policy.Accept:
 		out.Effect = Allows
-	case Rewrite:
+	case policy.Rewrite:
 		out.Effect = Asks
 	}
 	if len(d.Changes) > 0 {
@@ -238,51 +235,26 @@ func effectOf(d Decision, passed Effect) Recomputed {
 
 // RecomputeMethod returns the effect of policy.methods and of the method table on a client's request,
 // of which only the method is recorded.
-func (p *Policy) RecomputeMethod(method string) Recomputed {
-	if p.mode != config.Enforce {
-		return p.unenforced(false)
+func RecomputeMethod(p *policy.Policy, method string) Recomputed {
+	if p.Mode() != config.Enforce {
+		return unenforced(p, false)
 	}
-	row, verdict, known := p.methodVerdict(&rpc.Message{Kind: rpc.Request, Method: method})
+	row, verdict, known := p.MethodVerdict(&rpc.Message{Kind: rpc.Request, Method: method})
 	switch {
 	case verdict == methods.Deny:
-		return effectOf(p.refuseMethod(row, verdict, known), Denies)
+		return effectOf(p.RefuseMethod(row, verdict, known), Denies)
 	case verdict == methods.Ask:
-		out := effectOf(p.refuseMethod(row, verdict, known), Denies)
+		out := effectOf(p.RefuseMethod(row, verdict, known), Denies)
 		out.Effect = Asks
 		return out
-	case verdict == methods.Pass && !runsCommand(method):
+	case verdict == methods.Pass && !policy.RunsCommand(method):
 		key, origin := p.MethodOrigin(method)
 		return Recomputed{Effect: Allows, Rule: key, Origin: origin}
 	}
 	return unknownEffect(unrecordedMessage)
 }
 
-// RuleEnds returns the times after now at which a rule ends, sorted. Between them, the policy decides alike. A rule
-// that ends never makes the policy looser.
-func (p *Policy) RuleEnds(now time.Time) (ends []time.Time) {
-	for i := range p.section.Rules {
-		if at := p.section.Rules[i].Ends(); at.After(now) {
-			ends = append(ends, at)
-		}
-	}
-	slices.SortFunc(ends, time.Time.Compare)
-	return slices.CompactFunc(ends, time.Time.Equal)
-}
-
 const unrecordedMessage = "it depends on the fields of a client's message, which the log does not have"
-
-// rootPaths returns the folders of policy.writable_roots outside the workspace.
-func (p *Policy) rootPaths(home string) (paths []string) {
-	for _, r := range p.roots {
-		switch {
-		case r.base == literalRoot:
-			paths = append(paths, r.rest)
-		case r.base == homeRoot && home != "":
-			paths = append(paths, filepath.Join(home, r.rest))
-		}
-	}
-	return paths
-}
 
 // replayedPaths answers as the file system did when the decision was recorded.
 type replayedPaths struct {
@@ -309,7 +281,7 @@ func (r *replayedPaths) Readings(path string) ([]string, error) {
 		return a.Readings, a.problem()
 	}
 	r.missing = path
-	return nil, PathError("it was not resolved")
+	return nil, policy.PathError("it was not resolved")
 }
 
 // answer returns the recorded answer of the same method about the same path; nil if there is none.
@@ -329,21 +301,21 @@ func (r *replayedPaths) find(path string, follow bool) (string, error) {
 		if r.plain {
 			return path, nil
 		}
-		return "", PathError("it counts as a link")
+		return "", policy.PathError("it counts as a link")
 	}
 	r.missing = path
-	return "", PathError("it was not resolved")
+	return "", policy.PathError("it was not resolved")
 }
 
 // StaysInGrammar reports whether a rule may be proposed for a recorded call or request: it stays in
 // the sandbox, and a command is a line that all shells read alike and names no protected path. why says
 // why not.
-func (p *Policy) StaysInGrammar(r *Replay) (command string, why string) {
+func StaysInGrammar(p *policy.Policy, r *Case) (command string, why string) {
 	t := r.state.Thread
 	switch {
 	case t == nil:
 		return "", "the rights of its thread are not known"
-	case t.Sandbox != workspaceWrite.String() && t.Sandbox != readOnly.String():
+	case t.Sandbox != policy.WorkspaceWrite.String() && t.Sandbox != policy.ReadOnly.String():
 		return "", "its thread has no sandbox"
 	case len(r.programs) > 0 || r.unreadable != "":
 		return "", "it is the start of a program, which the rule that refuses it names"
@@ -359,7 +331,7 @@ func (p *Policy) StaysInGrammar(r *Replay) (command string, why string) {
 		return "", "its command line is not one that all shells read alike: " + why
 	}
 	for word := range strings.FieldsFuncSeq(command, func(c rune) bool { return strings.ContainsRune(" \n'\"=:,;|&<>", c) }) {
-		if isGoverning(word) || p.leadsInto(word, func([]string) bool { return true }) {
+		if policy.IsGoverning(word) || p.LeadsInto(word, func([]string) bool { return true }) {
 			return "", "it names a protected path"
 		}
 	}

@@ -1,8 +1,10 @@
-package policy
+package replay
 
 import (
 	"errors"
 	"slices"
+
+	"codex-bridge.example/bridge/policy"
 )
 
 // pathAnswer is what the file system answered about a path.
@@ -36,7 +38,7 @@ func (a pathAnswer) result() (string, error) {
 func (a pathAnswer) problem() error {
 	switch {
 	case a.Err != "" && a.Maybe:
-		return PathError(a.Err)
+		return policy.PathError(a.Err)
 	case a.Err != "":
 		return errors.New(a.Err)
 	}
@@ -45,7 +47,7 @@ func (a pathAnswer) problem() error {
 
 // PathLog is Paths that remembers its answers, for Facts. It belongs to one decision.
 type PathLog struct {
-	Paths
+	policy.Paths
 	answers []pathAnswer
 	full    bool
 }
@@ -82,7 +84,7 @@ func (l *PathLog) add(a pathAnswer, err error) {
 		a.To = ""
 	}
 	if err != nil {
-		a.Err, a.Maybe = err.Error(), errors.As(err, new(PathError))
+		a.Err, a.Maybe = err.Error(), errors.As(err, new(policy.PathError))
 	}
 	l.answers = append(l.answers, a)
 }

@@ -1,4 +1,4 @@
-package policy
+package replay
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -18,7 +19,7 @@ type StartFacts struct {
 }
 
 // ProgramFacts returns the facts of a decision of DecideProgram with the same arguments, about a call with an id.
-func (p *Policy) ProgramFacts(id string, programs []rules.Program, unreadable string, st State) Facts {
+func ProgramFacts(p *policy.Policy, id string, programs []rules.Program, unreadable string, st policy.State) Facts {
 	f := Facts{ID: id, Unreadable: unreadable, Folders: st.PathFolders}
 	if len(st.Accepted) > 0 {
 		return Facts{ID: id, Unknown: "it depends on what a person has accepted of its line"}
@@ -35,7 +36,7 @@ func (p *Policy) ProgramFacts(id string, programs []rules.Program, unreadable st
 		programs[i].Follow = func(path string) (string, error) {
 			follows = true
 			if prog.Follow == nil {
-				return st.follow(path)
+				return st.Follow(path)
 			}
 			return prog.Follow(path)
 		}
@@ -44,7 +45,7 @@ func (p *Policy) ProgramFacts(id string, programs []rules.Program, unreadable st
 	if p.DecideProgram(programs, unreadable, st); follows {
 		return Facts{ID: id, Unknown: "it loads another program, whose file is not recorded"}
 	}
-	return p.factsOf(f, st)
+	return factsOf(p, f, st)
 }
 
 // startedPrograms returns the programs of the facts.
@@ -70,10 +71,10 @@ func (f *Facts) startSummary() string {
 
 // recomputeProgram returns the effect on the start of a program. A policy for which Codex starts without supervision
 // decides about none.
-func (p *Policy) recomputeProgram(r *Replay) Recomputed {
+func recomputeProgram(p *policy.Policy, r *Case) Recomputed {
 	if !p.SupervisesPrograms() {
 		const key = "policy.exec_rules"
-		return Recomputed{Rule: key, Origin: p.originOrDefault(key), Reason: "rules do not decide where programs start"}
+		return Recomputed{Rule: key, Origin: p.OriginOrDefault(key), Reason: "rules do not decide where programs start"}
 	}
 	d := p.DecideProgram(r.programs, r.unreadable, r.state)
 	out := effectOf(d, Allows)
@@ -82,7 +83,7 @@ func (p *Policy) recomputeProgram(r *Replay) Recomputed {
 	case len(d.Approvers) > 0:
 		out.needApprovers(rules.Match{Approvers: d.Approvers, Rule: d.ApproversRule, Decision: rules.Ask})
 	case d.Ask:
-		out.Effect, out.Rule, out.Reason = Asks, ruleRule, d.AskReason
+		out.Effect, out.Rule, out.Reason = Asks, policy.RuleRule, d.AskReason
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package settings
+package main
 
 import (
 	"os"
@@ -37,7 +37,7 @@ func configuredPrograms(cfg *config.Config) (files, scripts []string) {
 		each(tool.Command, inThread)
 	}
 	atStart := func(name string) {
-		if folder := Workspace(); folder != "" {
+		if folder := workspaceFolder(); folder != "" {
 			add(filepath.Join(folder, name))
 		}
 	}

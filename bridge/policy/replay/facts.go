@@ -1,4 +1,4 @@
-package policy
+package replay
 
 import (
 	"bytes"
@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -24,7 +24,7 @@ const (
 )
 
 // Facts are the inputs of a decision, except the policy, about a tool call, the start of a program or a request of Codex.
-// Policy.Recompute decides again with them. They have no contents of patches and no arguments of
+// Recompute decides again with them. They have no contents of patches and no arguments of
 // tools other than the shell.
 type Facts struct {
 	// Unknown is why the decision can't be recomputed; then only User and ID are set.
@@ -91,8 +91,8 @@ type ThreadFacts struct {
 }
 
 // CallFacts returns the facts of a decision of DecideTool with st, whose Paths is a PathLog.
-func (p *Policy) CallFacts(t ToolCall, st State) Facts {
-	if SpawnsAgent(t.Name) || ResumesAgent(t.Name) {
+func CallFacts(p *policy.Policy, t policy.ToolCall, st policy.State) Facts {
+	if policy.SpawnsAgent(t.Name) || policy.ResumesAgent(t.Name) {
 		return Facts{ID: t.ID, Unknown: "it starts a subagent, whose settings are not recorded"}
 	}
 	f := ToolFacts{Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
@@ -109,15 +109,15 @@ func (p *Policy) CallFacts(t ToolCall, st State) Facts {
 			return Facts{ID: t.ID, Unknown: "its patch can't be reduced to the names of its files"}
 		}
 		f.Command = &heads
-		st.fileChanges(st.workspace(), patchedFiles(text, t.Cwd))
+		st.FileChanges(st.ThreadWorkspace(), policy.PatchedFiles(text, t.Cwd))
 	default:
 		f.Server, _ = t.Input.Get("server").Text()
 	}
 	// A rule's denial needs no path. Another policy may need those that follow.
-	_, _ = st.canonical(t.Cwd)
-	st.redirectedFolder()
-	p.lineLeaveReason(t, st)
-	return p.factsOf(Facts{ID: t.ID, Tool: &f}, st)
+	_, _ = st.Canonical(t.Cwd)
+	st.RedirectedFolder()
+	p.LineLeaveReason(t, st)
+	return factsOf(p, Facts{ID: t.ID, Tool: &f}, st)
 }
 
 // patchHeads returns the lines of a patch that name files.
@@ -133,9 +133,9 @@ func patchHeads(patch string) string {
 
 // probePaths resolves the files to which a command's redirections write, since another policy may
 // have rules with paths.
-func probePaths(t ToolCall, text string, st State) {
-	dirs := rules.Dirs{Home: st.Home, Readings: st.readings}
-	dirs.Cwd, _ = st.canonical(t.Cwd)
+func probePaths(t policy.ToolCall, text string, st policy.State) {
+	dirs := rules.Dirs{Home: st.Home, Readings: st.Readings}
+	dirs.Cwd, _ = st.Canonical(t.Cwd)
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
 	}
@@ -151,7 +151,7 @@ var pathProbe = sync.OnceValue(func() *rules.Set {
 })
 
 // RequestFacts returns the facts of a decision of DecideRequest with st, whose Paths is a PathLog.
-func (p *Policy) RequestFacts(method string, params rpc.Value, st State) Facts {
+func RequestFacts(p *policy.Policy, method string, params rpc.Value, st policy.State) Facts {
 	id, _ := params.Get("itemId").Text()
 	if id == "" {
 		id, _ = params.Get("callId").Text()
@@ -163,11 +163,11 @@ func (p *Policy) RequestFacts(method string, params rpc.Value, st State) Facts {
 	for _, name := range []string{
 		"command", "cwd", "reason", "kind", "approvalId", "networkApprovalContext", "availableDecisions", "grantRoot", "serverName", "tool",
 	} {
-		if v := params.Get(name); !isUnset(v) {
-			kept[name] = cloneRaw(v)
+		if v := params.Get(name); !policy.IsUnset(v) {
+			kept[name] = policy.CloneRaw(v)
 		}
 	}
-	if !isUnset(params.Get("additionalPermissions")) {
+	if !policy.IsUnset(params.Get("additionalPermissions")) {
 		kept["additionalPermissions"] = struct{}{}
 	}
 	if changes := params.Get("fileChanges"); changes.Kind() == rpc.Object {
@@ -180,7 +180,7 @@ func (p *Policy) RequestFacts(method string, params rpc.Value, st State) Facts {
 	meta := make(map[string]any)
 	for _, name := range []string{"codex_approval_kind", "tool_name"} {
 		if v := params.Get("_meta").Get(name); v.Exists() {
-			meta[name] = cloneRaw(v)
+			meta[name] = policy.CloneRaw(v)
 		}
 	}
 	if len(meta) > 0 {
@@ -190,32 +190,26 @@ func (p *Policy) RequestFacts(method string, params rpc.Value, st State) Facts {
 	if err != nil {
 		return Facts{ID: id, Unknown: "it can't be written in JSON"}
 	}
-	st.fileChanges(st.workspace(), st.requestedFiles(method, params))
+	st.FileChanges(st.ThreadWorkspace(), st.RequestedFiles(method, params))
 	if cwd, ok := params.Get("cwd").Text(); ok {
-		_, _ = st.canonical(cwd)
+		_, _ = st.Canonical(cwd)
 	}
-	return p.factsOf(Facts{ID: id, Params: raw}, st)
+	return factsOf(p, Facts{ID: id, Params: raw}, st)
 }
 
 func rawOrNull(v rpc.Value) []byte {
-	if isUnset(v) {
+	if policy.IsUnset(v) {
 		return []byte("null")
 	}
 	return bytes.Clone(v.Raw())
 }
 
-// settings returns the values that give a thread its sandbox and approval policy. With others, the
-// thread of a recorded call would have other rights. Under audit it has those that the client wants.
-func (p *Policy) settings() string {
-	return string(p.mode) + " " + strings.Join(p.approvals, ",") + " " + strconv.FormatBool(p.granular) + " " + p.maxLevel.String() + " " + strconv.FormatBool(p.gate)
-}
-
 // factsOf adds the facts of a state.
-func (p *Policy) factsOf(f Facts, st State) Facts {
-	if p.fromWorkspace {
+func factsOf(p *policy.Policy, f Facts, st policy.State) Facts {
+	if p.FromWorkspace() {
 		return Facts{ID: f.ID, Unknown: "the file of a workspace is a part of its policy"}
 	}
-	f.Settings = p.settings()
+	f.Settings = p.Settings()
 	f.Escalation, f.Requested, f.Revoked, f.Internal, f.CallKnown = st.Escalation, st.EscalationRequested, st.ThreadRevoked, st.CodexInternal, st.CallKnown
 	f.Files, f.Home, f.CodexHome, f.ProgramStarts = st.Files, st.Home, st.CodexHome, st.ProgramStarts
 	for _, t := range st.Temps {
@@ -236,7 +230,7 @@ func (p *Policy) factsOf(f Facts, st State) Facts {
 	touches := f.touchedPaths()
 	overlapping := func(all []string) (some []string) {
 		for _, one := range all {
-			if slices.ContainsFunc(touches, func(at string) bool { return overlaps(at, rules.FoldCase(one)) }) {
+			if slices.ContainsFunc(touches, func(at string) bool { return policy.Overlaps(at, rules.FoldCase(one)) }) {
 				some = append(some, one)
 			}
 		}
@@ -275,7 +269,7 @@ func (f Facts) Encode() []byte {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(f); err != nil || out.Len() > maxFacts {
-		return Facts{User: f.User, ID: clip(f.ID), Unknown: "its facts are too long"}.Encode()
+		return Facts{User: f.User, ID: policy.Clip(f.ID), Unknown: "its facts are too long"}.Encode()
 	}
 	return bytes.TrimSpace(out.Bytes())
 }
@@ -295,8 +289,8 @@ func (f *Facts) Patched() (paths []string) {
 	if f.Tool == nil || f.Tool.Command == nil || f.Thread == nil {
 		return nil
 	}
-	st := State{Home: f.Home, Paths: &replayedPaths{answers: f.Paths}}
-	for _, change := range st.fileChanges(f.Thread.Workspace, patchedFiles(*f.Tool.Command, f.Tool.Cwd)) {
+	st := policy.State{Home: f.Home, Paths: &replayedPaths{answers: f.Paths}}
+	for _, change := range st.FileChanges(f.Thread.Workspace, policy.PatchedFiles(*f.Tool.Command, f.Tool.Cwd)) {
 		paths = append(paths, change.Path)
 	}
 	return paths

@@ -1,4 +1,4 @@
-package policy_test
+package replay_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,8 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/policytest"
+	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -58,7 +60,7 @@ func effectOf(p *policy.Policy, use policy.ToolCall, st policy.State) string {
 	return a.Decision
 }
 
-func effectText(got policy.Recomputed) string {
+func effectText(got replay.Recomputed) string {
 	if got.Approvers != nil {
 		return fmt.Sprint(got.Effect, " ", got.Approvers)
 	}
@@ -80,7 +82,7 @@ var recordedPatches = []string{
 
 // drawRecordedPolicy returns a policy whose settings of threads are always the same.
 func drawRecordedPolicy(t *rapid.T, name string) config.Policy {
-	cfg := contract()
+	cfg := policytest.Contract()
 	cfg.Gate = true
 	cfg.Rules = rapid.SliceOfN(rapid.SampledFrom(recordedRules), 0, 5).Draw(t, name+" rules")
 	for i := range cfg.Rules {
@@ -101,7 +103,7 @@ func drawRecordedState(t *rapid.T) policy.State {
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, 3, rapid.ID).Draw(t, name)
 	}
 	st := policy.State{
-		Home: "/home/ada", CodexHome: "/home/ada/.codex", Paths: &policy.PathLog{Paths: disk},
+		Home: "/home/ada", CodexHome: "/home/ada/.codex", Paths: &replay.PathLog{Paths: policytest.Disk},
 		Sensitive: some("sensitive", "/code/proj/sub/kept", "/home/ada/.config/codex-bridge", "/srv", "/code"),
 		Programs:  some("programs", "/usr/bin", "/code/proj/bin", "/code/proj/sub"),
 		Links:     some("links", "/code/proj/link", "/usr/bin/git"),
@@ -146,7 +148,7 @@ func drawRecordedCall(t *rapid.T) policy.ToolCall {
 	return use
 }
 
-func jsonValue(t tester, text string) rpc.Value {
+func jsonValue(t policytest.TB, text string) rpc.Value {
 	doc, err := rpc.ParseValue([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -155,12 +157,12 @@ func jsonValue(t tester, text string) rpc.Value {
 }
 
 // replayOf encodes and decodes facts.
-func replayOf(t tester, method string, facts policy.Facts) (*policy.Replay, string) {
-	decoded, err := policy.DecodeFacts(facts.Encode())
+func replayOf(t policytest.TB, method string, facts replay.Facts) (*replay.Case, string) {
+	decoded, err := replay.DecodeFacts(facts.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return policy.NewReplay(method, decoded)
+	return replay.NewCase(method, decoded)
 }
 
 // A policy decides recorded facts as it has decided the call. Another policy decides as it would have
@@ -169,10 +171,10 @@ func TestRecomputedCallIsAsDecided(t *testing.T) {
 	known, unknown := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		was, is := drawRecordedPolicy(t, "recorded"), drawRecordedPolicy(t, "candidate")
-		p, q := compile(t, was), compile(t, is)
+		p, q := policytest.Compile(t, was), policytest.Compile(t, is)
 		st, use := stateAt(drawRecordedState(t), earlier), drawRecordedCall(t)
 		explained, want := p.ExplainTool(use, st), effectOf(p, use, st)
-		facts := p.CallFacts(use, st)
+		facts := replay.CallFacts(p, use, st)
 		if text := string(facts.Encode()); use.Name != "Bash" && strings.Contains(text, "secret content") {
 			t.Fatalf("the facts have contents: %s", text)
 		}
@@ -180,25 +182,25 @@ func TestRecomputedCallIsAsDecided(t *testing.T) {
 		if why != "" {
 			t.Fatalf("%v can't be recomputed: %s", use, why)
 		}
-		got := p.Recompute(r, earlier)
+		got := replay.Recompute(p, r, earlier)
 		if got.Unknown != "" || effectText(got) != want {
 			t.Fatalf("recomputed %+v, decided %s\n%s", got, want, facts.Encode())
 		}
 		if got.Approvers == nil && (got.Rule != explained.Rule || got.Reason != explained.Reason || got.Origin != explained.Origin) {
 			t.Fatalf("recomputed %+v, decided %+v\n%s", got, explained, facts.Encode())
 		}
-		if got = q.Recompute(r, today); got.Unknown != "" {
+		if got = replay.Recompute(q, r, today); got.Unknown != "" {
 			unknown++
 			return
 		}
 		known++
 		st = stateAt(st, today)
-		st.Paths = disk
+		st.Paths = policytest.Disk
 		if want := effectOf(q, use, st); effectText(got) != want {
 			t.Fatalf("recomputed %+v under the candidate, it decides %s\n%s", got, want, facts.Encode())
 		}
 		// A rule that ends never makes a policy looser.
-		if later := q.Recompute(r, today.AddDate(1, 0, 0)); later.Unknown == "" && later.IsLooser(got) {
+		if later := replay.Recompute(q, r, today.AddDate(1, 0, 0)); later.Unknown == "" && later.IsLooser(got) {
 			t.Fatalf("%+v now, %+v after a year", got, later)
 		}
 	})
@@ -210,7 +212,7 @@ func TestRecomputedCallIsAsDecided(t *testing.T) {
 // So do requests of Codex.
 func TestRecomputedRequestIsAsDecided(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p, q := compile(t, drawRecordedPolicy(t, "recorded")), compile(t, drawRecordedPolicy(t, "candidate"))
+		p, q := policytest.Compile(t, drawRecordedPolicy(t, "recorded")), policytest.Compile(t, drawRecordedPolicy(t, "candidate"))
 		st := stateAt(drawRecordedState(t), earlier)
 		text := rapid.SampledFrom(recordedCommands).Draw(t, "command")
 		command, _ := json.Marshal("bash -c '" + strings.ReplaceAll(text, "'", `'\''`) + "'") // as Codex writes it
@@ -262,7 +264,7 @@ func TestRecomputedRequestIsAsDecided(t *testing.T) {
 			return "ask"
 		}
 		want := effect(p)
-		facts := p.RequestFacts(request[0], params, st)
+		facts := replay.RequestFacts(p, request[0], params, st)
 		if text := string(facts.Encode()); strings.Contains(text, "secret content") && !strings.Contains(request[0], "ommand") {
 			t.Fatalf("the facts have contents: %s", text)
 		}
@@ -270,12 +272,12 @@ func TestRecomputedRequestIsAsDecided(t *testing.T) {
 		if why != "" {
 			t.Fatalf("%s can't be recomputed: %s", request, why)
 		}
-		if got := p.Recompute(r, earlier); got.Unknown == "" && want != "" && effectText(got) != want || got.Unknown != "" && !p.HasApprovers() {
+		if got := replay.Recompute(p, r, earlier); got.Unknown == "" && want != "" && effectText(got) != want || got.Unknown != "" && !p.HasApprovers() {
 			t.Fatalf("recomputed %+v, decided %s\n%s", got, want, facts.Encode())
 		}
 		st = stateAt(st, today)
-		st.Paths = disk
-		if got := q.Recompute(r, today); got.Unknown == "" && effect(q) != "" && effectText(got) != effect(q) {
+		st.Paths = policytest.Disk
+		if got := replay.Recompute(q, r, today); got.Unknown == "" && effect(q) != "" && effectText(got) != effect(q) {
 			t.Fatalf("recomputed %+v under the candidate, it decides %s\n%s", got, effect(q), facts.Encode())
 		}
 	})
@@ -283,15 +285,15 @@ func TestRecomputedRequestIsAsDecided(t *testing.T) {
 
 // Where a candidate would give the thread other rights, only a rule's denial is certain.
 func TestRecomputeKnowsOtherSettings(t *testing.T) {
-	cfg := contract()
-	p := compile(t, cfg)
+	cfg := policytest.Contract()
+	p := policytest.Compile(t, cfg)
 	st := policy.State{
-		Home: "/home/ada", Paths: &policy.PathLog{Paths: disk}, Escalation: rules.Sandboxed,
+		Home: "/home/ada", Paths: &replay.PathLog{Paths: policytest.Disk}, Escalation: rules.Sandboxed,
 		Thread: &policy.Thread{Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`)},
 	}
 	use := policy.ToolCall{Name: "Bash", Input: jsonValue(t, `{"command":"git push"}`), Cwd: "/code/proj", Shell: "bash"}
 	p.DecideTool(use, st)
-	r, why := replayOf(t, "hook/preToolUse", p.CallFacts(use, st))
+	r, why := replayOf(t, "hook/preToolUse", replay.CallFacts(p, use, st))
 	if why != "" {
 		t.Fatal(why)
 	}
@@ -302,15 +304,15 @@ func TestRecomputeKnowsOtherSettings(t *testing.T) {
 	} {
 		other := cfg
 		change(&other)
-		if got := compile(t, other).Recompute(r, today); !strings.Contains(got.Unknown, "another sandbox or approval policy") {
+		if got := replay.Recompute(policytest.Compile(t, other), r, today); !strings.Contains(got.Unknown, "another sandbox or approval policy") {
 			t.Errorf("%s: %+v", name, got)
 		}
 		other.Rules = slices.Clone(recordedRules[:1])
-		if got := compile(t, other).Recompute(r, today); got.Unknown != "" || got.Effect != policy.Denies {
+		if got := replay.Recompute(policytest.Compile(t, other), r, today); got.Unknown != "" || got.Effect != replay.Denies {
 			t.Errorf("%s with a rule: %+v", name, got)
 		}
 		other.Mode = config.Audit
-		if got := compile(t, other).Recompute(r, today); got.Unknown != "" || got.Effect != policy.Allows {
+		if got := replay.Recompute(policytest.Compile(t, other), r, today); got.Unknown != "" || got.Effect != replay.Allows {
 			t.Errorf("%s under audit: %+v", name, got)
 		}
 	}
@@ -318,13 +320,13 @@ func TestRecomputeKnowsOtherSettings(t *testing.T) {
 
 // The method table decides again about methods, unless the verdict depends on the message.
 func TestRecomputeMethod(t *testing.T) {
-	cfg := contract()
+	cfg := policytest.Contract()
 	cfg.Methods = map[string]string{"fs/remove": "allow", "thread/name/set": "deny", "thread/archive": "ask"}
-	p := compile(t, cfg)
+	p := policytest.Compile(t, cfg)
 	for method, want := range map[string]string{
 		"fs/remove": "allow", "thread/name/set": "deny", "thread/archive": "ask", "no/method": "deny", "turn/start": "", "command/exec": "",
 	} {
-		got := p.RecomputeMethod(method)
+		got := replay.RecomputeMethod(p, method)
 		if text := got.Effect.String(); (want == "") != (got.Unknown != "") || want != "" && text != want {
 			t.Errorf("%s: %+v", method, got)
 		}
@@ -333,7 +335,7 @@ func TestRecomputeMethod(t *testing.T) {
 
 // Facts that can't determine a decision say why.
 func TestFactsThatAreNotEnough(t *testing.T) {
-	shared := contract()
+	shared := policytest.Contract()
 	shared.FromWorkspace = true
 	many := "cat x"
 	for i := range 100 {
@@ -344,21 +346,21 @@ func TestFactsThatAreNotEnough(t *testing.T) {
 		tool, text, why string
 	}{
 		"a file of a workspace": {shared, "Bash", "make", "the file of a workspace"},
-		"a subagent":            {contract(), "spawn_agent", "", "a subagent"},
-		"a long line":           {contract(), "Bash", "echo " + strings.Repeat("a", 20<<10), "too long"},
-		"many paths":            {contract(), "Bash", many, "too many paths"},
+		"a subagent":            {policytest.Contract(), "spawn_agent", "", "a subagent"},
+		"a long line":           {policytest.Contract(), "Bash", "echo " + strings.Repeat("a", 20<<10), "too long"},
+		"many paths":            {policytest.Contract(), "Bash", many, "too many paths"},
 	} {
-		p := compile(t, test.cfg)
-		st := policy.State{Home: "/home/ada", Paths: &policy.PathLog{Paths: disk}, Thread: &policy.Thread{Workspace: "/code/proj", Sandbox: "workspace-write"}}
+		p := policytest.Compile(t, test.cfg)
+		st := policy.State{Home: "/home/ada", Paths: &replay.PathLog{Paths: policytest.Disk}, Thread: &policy.Thread{Workspace: "/code/proj", Sandbox: "workspace-write"}}
 		raw, _ := json.Marshal(map[string]string{"command": test.text})
 		use := policy.ToolCall{ID: "call", Name: test.tool, Input: jsonValue(t, string(raw)), Cwd: "/code/proj", Shell: "bash"}
 		p.DecideTool(use, st)
-		facts := p.CallFacts(use, st)
+		facts := replay.CallFacts(p, use, st)
 		if _, why := replayOf(t, "hook/preToolUse", facts); !strings.Contains(why, test.why) || !strings.Contains(string(facts.Encode()), `"id":"call"`) {
 			t.Errorf("%s: %q, %s", name, why, facts.Encode())
 		}
 	}
-	if _, err := policy.DecodeFacts([]byte(`{"later":true}`)); err == nil {
+	if _, err := replay.DecodeFacts([]byte(`{"later":true}`)); err == nil {
 		t.Error("facts of a later version are read")
 	}
 }
