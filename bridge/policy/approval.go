@@ -20,21 +20,35 @@ var granularKeys = map[string]bool{
 	"request_permissions": false,
 }
 
-func (c *decider) decideApproval([]string) {
+// sentApproval is the approval policy that a message gives its thread. The zero value gives none.
+type sentApproval struct {
+	gated *bool           // Decision.Gated
+	sent  json.RawMessage // SentSettings.Approval
+}
+
+// approvalRule decides about the approval policy of a message.
+type approvalRule struct {
+	*request
+	project project
+	overlay rpc.Value // the approval policy in the overlay
+}
+
+func decideApproval(r *request, in project, o overlaySettings) sentApproval {
+	c := approvalRule{r, in, o.approval}
 	v := c.params.Get("approvalPolicy")
 	switch {
-	case IsUnset(v) && c.overlayApproval.Exists():
-		c.decideOverlayApproval()
+	case IsUnset(v) && c.overlay.Exists():
+		return c.decideOverlayApproval()
 	case IsUnset(v) && c.spec.startsThread:
-		c.decideDefaultApproval()
+		return c.decideDefaultApproval()
 	case IsUnset(v) && c.spec.opensThread:
-		c.decideRestoredApproval()
+		return c.decideRestoredApproval()
 	case IsUnset(v): // a turn keeps that of its thread
+		return sentApproval{}
 	case !c.p.acceptsApproval(v):
-		c.replaceApproval(v, formatValue(v)+" is not in "+c.p.approvalList())
-	default:
-		c.applyApproval(v.Raw(), "", "")
+		return c.replaceApproval(v, formatValue(v)+" is not in "+c.p.approvalList())
 	}
+	return c.applyApproval(v.Raw(), "", "")
 }
 
 // askedByConfig is the reason for a field that the client has set in its overlay.
@@ -44,93 +58,91 @@ const askedByConfig = "the client's config asks for it"
 //
 // Measured with Codex 0.169: a resume takes it in place of the thread's, but a fork only for a thread that
 // has none.
-func (c *decider) decideOverlayApproval() {
+func (c *approvalRule) decideOverlayApproval() sentApproval {
 	if c.m.Method == "thread/fork" {
 		v, known := c.restoredApproval()
 		if !known {
-			return
+			return sentApproval{}
 		}
 		if c.hasStoredApproval() && !c.narrowsApproval(v) {
-			c.decideRestoredApproval()
-			return
+			return c.decideRestoredApproval()
 		}
 	}
-	if v := c.overlayApproval; c.p.acceptsApproval(v) {
-		c.applyApproval(v.Raw(), ruleApproval, askedByConfig)
-	} else {
-		c.replaceApproval(v, askedByConfig+", and "+formatValue(v)+" is not in "+c.p.approvalList())
+	if v := c.overlay; !c.p.acceptsApproval(v) {
+		return c.replaceApproval(v, askedByConfig+", and "+formatValue(v)+" is not in "+c.p.approvalList())
 	}
+	return c.applyApproval(c.overlay.Raw(), ruleApproval, askedByConfig)
 }
 
 // hasStoredApproval reports whether the thread of a resume or fork has an approval policy of its own.
-func (c *decider) hasStoredApproval() bool {
+func (c *request) hasStoredApproval() bool {
 	return c.st.Thread != nil && c.st.Thread.Approval != nil || string(c.st.StoredApproval) != "null"
 }
 
 // narrowsApproval reports whether the overlay's approval policy is stricter than the thread's v.
-func (c *decider) narrowsApproval(v rpc.Value) bool {
+func (c *approvalRule) narrowsApproval(v rpc.Value) bool {
 	if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.isGated(c.p) || c.restoresGate(v) {
 		return false
 	}
-	few := questionsOf(c.overlayApproval).areFew() && !(c.overlayApproval.Is("never") && c.p.maxLevel == FullAccess)
-	return few || isUntrusted(c.overlayApproval)
+	few := questionsOf(c.overlay).areFew() && !(c.overlay.Is("never") && c.p.maxLevel == FullAccess)
+	return few || isUntrusted(c.overlay)
 }
 
 // allowsAllApprovals reports whether the policy allows every approval policy.
 func (p *Policy) allowsAllApprovals() bool { return p.granular && len(p.approvals) == 3 }
 
 // decideDefaultApproval decides about a thread/start without approvalPolicy.
-func (c *decider) decideDefaultApproval() {
+func (c *approvalRule) decideDefaultApproval() sentApproval {
 	p := c.p
-	if p.allowsAllApprovals() && !c.addsDistrust() {
-		return
+	if p.allowsAllApprovals() && !c.project.addsDistrust() {
+		return sentApproval{}
 	}
 	if c.st.Defaults == nil {
 		c.want(WantConfiguration)
-		return
+		return sentApproval{}
 	}
 	text := c.defaultApproval()
 	switch v := parseApproval(text); {
 	case !p.acceptsApproval(v):
-		c.replaceApproval(v, "if omitted, Codex would use its default "+string(text)+", which is not in "+p.approvalList())
-	case c.addsDistrust() && c.st.Defaults.Approval == nil:
-		c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
+		return c.replaceApproval(v, "if omitted, Codex would use its default "+string(text)+", which is not in "+p.approvalList())
+	case c.project.addsDistrust() && c.st.Defaults.Approval == nil:
+		return c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
 	case c.st.Defaults.Approval == nil && isUntrusted(v) && !p.acceptsApproval(parseApproval(JSONString("on-request"))):
 		// Codex takes the first entry of its projects that applies, and the bridge any that distrusts one.
-		c.applyApproval(text, ruleApproval, "if omitted, Codex's own projects would decide between untrusted and on-request, and on-request is not in "+p.approvalList())
+		return c.applyApproval(text, ruleApproval, "if omitted, Codex's own projects would decide between untrusted and on-request, and on-request is not in "+p.approvalList())
 	case p.gatesApproval(text):
-		c.applyApproval(text, "", "")
+		return c.applyApproval(text, "", "")
 	}
+	return sentApproval{}
 }
 
 // decideRestoredApproval decides about a resume or fork without approvalPolicy.
-func (c *decider) decideRestoredApproval() {
+func (c *approvalRule) decideRestoredApproval() (found sentApproval) {
 	p := c.p
 	v, known := c.restoredApproval()
 	if !known {
-		return
+		return found
 	}
 	if c.restoresGate(v) {
-		c.decideRestoredGate(v)
-		return
+		return c.decideRestoredGate(v)
 	}
 	if p.allowsAllApprovals() {
-		return
+		return found
 	}
 	only := len(p.approvals) == 1 && !p.granular
 	switch kept := c.hasAllowedApproval(); {
 	case kept && !only:
 		// The thread keeps it, and the gate.
 	case kept && c.st.Thread.isGated(p):
-		c.decideRestoredGate(v)
+		return c.decideRestoredGate(v)
 	case only && p.allowsApproval(v):
 		// The stored thread gives an omitted value, and the policy allows only one.
-		c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
+		return c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
 	case v.Is("on-request") && p.allowsApproval(v) && c.st.StoredGate != nil && !*c.st.StoredGate:
 		// The bridge never asked about this thread. Where on-request is Codex's default, Codex would take untrusted in a
 		// project that the bridge keeps untrusted.
-		c.applyApproval(v.Raw(), ruleApproval, "if omitted, Codex might use untrusted in place of the thread's value")
-		c.sent.Approval = nil // see below
+		found = c.applyApproval(v.Raw(), ruleApproval, "if omitted, Codex might use untrusted in place of the thread's value")
+		found.sent = nil // see below
 	case v.Is("on-request") && p.allowsApproval(v):
 		// A thread that the bridge asks about in Codex's place has it, too, and this may be one. The policy's first
 		// value is as strict, but for never: with full access Codex runs tools of MCP servers under it.
@@ -142,19 +154,20 @@ func (c *decider) decideRestoredApproval() {
 		if p.approvals[0] == "never" {
 			to = v.Raw()
 		}
-		c.applyApproval(to, ruleApproval, "if omitted, Codex would use the thread's value, which may not be in "+p.approvalList())
-		c.sent.Approval = nil
+		found = c.applyApproval(to, ruleApproval, "if omitted, Codex would use the thread's value, which may not be in "+p.approvalList())
+		found.sent = nil
 	case p.acceptsApproval(v):
-		c.applyApproval(v.Raw(), "", "")
+		return c.applyApproval(v.Raw(), "", "")
 	default:
-		c.replaceApproval(v, "if omitted, Codex would use the thread's value "+formatValue(v)+", which is not in "+p.approvalList())
+		return c.replaceApproval(v, "if omitted, Codex would use the thread's value "+formatValue(v)+", which is not in "+p.approvalList())
 	}
+	return found
 }
 
 // restoredApproval returns the approval policy that Codex would take for a resume or fork without one:
 // that of the thread, or its default for a thread without one. It returns an empty object, which counts as
 // one without questions, if Codex knows no such thread. known is false if a fact is missing.
-func (c *decider) restoredApproval() (v rpc.Value, known bool) {
+func (c *approvalRule) restoredApproval() (v rpc.Value, known bool) {
 	text := c.st.StoredApproval
 	if c.st.Thread != nil && c.st.Thread.Approval != nil {
 		text = c.st.Thread.Approval
@@ -188,7 +201,7 @@ func parseApproval(text json.RawMessage) rpc.Value {
 
 // hasAllowedApproval reports whether the bridge knows the thread's own approval policy and the
 // policy allows it.
-func (c *decider) hasAllowedApproval() bool {
+func (c *request) hasAllowedApproval() bool {
 	if c.st.Thread == nil || c.st.Thread.Approval == nil {
 		return false
 	}
@@ -197,11 +210,11 @@ func (c *decider) hasAllowedApproval() bool {
 
 // defaultApproval returns the approval policy of a thread/start without one. Measured with Codex
 // 0.169: null in the configuration means on-request, or untrusted in a project marked so.
-func (c *decider) defaultApproval() json.RawMessage {
+func (c *approvalRule) defaultApproval() json.RawMessage {
 	switch {
 	case c.st.Defaults.Approval != nil:
 		return c.st.Defaults.Approval
-	case c.trust == untrusted:
+	case c.project.trust == untrusted:
 		return json.RawMessage(`"untrusted"`)
 	}
 	return json.RawMessage(`"on-request"`)
@@ -209,19 +222,20 @@ func (c *decider) defaultApproval() json.RawMessage {
 
 // replaceApproval replaces the approval policy v, which the policy does not allow, by one under which
 // no more is allowed. It refuses the request if the policy has none.
-func (c *decider) replaceApproval(v rpc.Value, reason string) {
+func (c *approvalRule) replaceApproval(v rpc.Value, reason string) sentApproval {
 	switch {
 	case questionsOf(v).areFew():
-		c.reduceApproval(v, c.p.gatesFirst(), reason)
+		return c.reduceApproval(v, c.p.gatesFirst(), reason)
 	case !isUntrusted(v) && c.p.approvals[0] == "never" && c.p.maxLevel == FullAccess:
-		c.reduceToTools(v, reason)
+		return c.reduceToTools(v, reason)
 	case !isUntrusted(v):
-		c.applyFirst(reason)
+		return c.applyFirst(reason)
 	case c.p.AcceptsApprovalName("untrusted"):
-		c.applyApproval(JSONString("untrusted"), ruleApproval, reason)
+		return c.applyApproval(JSONString("untrusted"), ruleApproval, reason)
 	default:
 		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and under each allowed value commands run in the sandbox that untrusted asks about",
 			`send `+strconv.Quote(c.p.approvals[0])+`, add "untrusted" to `+ruleApproval+`, or set policy.gate = true beside "on-request"`)
+		return sentApproval{}
 	}
 }
 
@@ -231,8 +245,8 @@ func isUntrusted(v rpc.Value) bool {
 }
 
 // applyFirst sets the policy's first approval policy.
-func (c *decider) applyFirst(reason string) {
-	c.applyApproval(JSONString(c.p.approvals[0]), ruleApproval, reason)
+func (c *approvalRule) applyFirst(reason string) sentApproval {
+	return c.applyApproval(JSONString(c.p.approvals[0]), ruleApproval, reason)
 }
 
 func (p *Policy) approvalList() string {

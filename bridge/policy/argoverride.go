@@ -148,7 +148,7 @@ func (p *Policy) checkOverride(key, value string) (fault *ArgChange, lost bool) 
 	if err != nil || m.Truncated() {
 		return &ArgChange{Rule: ruleKeys, Reason: "the bridge can't read its value", Hint: "set less"}, findLoss(strings.Split(key, "."), "") != nil
 	}
-	judge := &decider{p: p, spec: &methodSpec{}, m: m, params: m.Params}
+	judge := overlayRule{folders: &folders{request: p.newRequest(&methodSpec{}, m, State{})}}
 	judge.decideTable(m.Params.Get("config"), nil)
 	switch {
 	case judge.err != nil:

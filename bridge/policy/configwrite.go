@@ -16,13 +16,13 @@ import (
 // allowed reports why the policy forbids it.
 type configKey struct {
 	names   []string // "*" is any name; a last "**" is any names
-	allowed func(c *decider, names []string, v rpc.Value) (rule, reason string)
+	allowed func(c *request, names []string, v rpc.Value) (rule, reason string)
 }
 
 // writeRules has the rules that the table of keys in package methods names for writing. nil: any client may write the
 // key.
-var writeRules = map[string]func(c *decider, names []string, v rpc.Value) (rule, reason string){
-	"any": nil, "model": (*decider).refusesModelKey, "effort": (*decider).refusesEffortKey, "trust": (*decider).refusesTrustKey,
+var writeRules = map[string]func(c *request, names []string, v rpc.Value) (rule, reason string){
+	"any": nil, "model": (*request).refusesModelKey, "effort": (*request).refusesEffortKey, "trust": (*request).refusesTrustKey,
 }
 
 // keyPathName is one name of a key path: a bare one, or one in quotes, in which only backslashes
@@ -85,10 +85,10 @@ func (k *configKey) matches(names []string) bool {
 }
 
 // decideConfigValue checks the one edit of config/value/write.
-func (c *decider) decideConfigValue([]string) { c.decideConfigEdit("params", c.params) }
+func (c *request) decideConfigValue() { c.decideConfigEdit("params", c.params) }
 
 // decideConfigEdits checks the edits of config/batchWrite. Codex makes all of them or none.
-func (c *decider) decideConfigEdits([]string) {
+func (c *request) decideConfigEdits() {
 	edits, ok := c.requireArray("edits", "edits")
 	if !ok {
 		return
@@ -105,7 +105,7 @@ func (c *decider) decideConfigEdits([]string) {
 	}
 }
 
-func (c *decider) decideConfigEdit(at string, edit rpc.Value) {
+func (c *request) decideConfigEdit(at string, edit rpc.Value) {
 	path, _ := edit.Get("keyPath").Text()
 	names, ok := parseKeyPath(path)
 	i := slices.IndexFunc(keys().writable, func(k configKey) bool { return k.matches(names) })
@@ -148,14 +148,14 @@ func isPlainConfigValue(v rpc.Value) bool {
 
 // refusesModelKey returns the rule and the reason why the policy refuses a model for new threads.
 // Without the key, Codex chooses one, which the bridge checks when a thread opens.
-func (c *decider) refusesModelKey(_ []string, v rpc.Value) (rule, reason string) {
+func (c *request) refusesModelKey(_ []string, v rpc.Value) (rule, reason string) {
 	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !c.p.AllowsModel(name)) {
 		return ruleModels, formatValue(v) + " is not in " + c.p.modelList()
 	}
 	return "", ""
 }
 
-func (c *decider) refusesEffortKey(_ []string, v rpc.Value) (rule, reason string) {
+func (c *request) refusesEffortKey(_ []string, v rpc.Value) (rule, reason string) {
 	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !c.p.allowsEffort(name)) {
 		return ruleEfforts, formatValue(v) + " is not in " + c.p.effortList()
 	}
@@ -167,15 +167,14 @@ func (c *decider) refusesEffortKey(_ []string, v rpc.Value) (rule, reason string
 //
 // A trusted project may forbid something: less trust would remove that. So a client may distrust only
 // projects to which no trust of the user applies.
-func (c *decider) refusesTrustKey(names []string, v rpc.Value) (rule, reason string) {
+func (c *request) refusesTrustKey(names []string, v rpc.Value) (rule, reason string) {
 	switch {
 	case c.p.trust == trustCodex && v.Is(string(trusted)):
 		return "", ""
 	case c.p.trust != trustCodex && !v.Is(string(untrusted)):
 		return ruleTrust, "only the user may trust a project, in Codex's config.toml; the policy has project_trust = " + strconv.Quote(c.p.trust)
 	case c.st.Defaults == nil:
-		c.want(WantConfiguration)
-		c.configCwd = c.st.StartFolder
+		c.wantConfiguration(c.st.StartFolder)
 		return "", ""
 	}
 	project, err := c.trustedBeside(names[1])
@@ -190,7 +189,7 @@ func (c *decider) refusesTrustKey(names []string, v rpc.Value) (rule, reason str
 
 // trustedBeside returns a trusted project whose trust an entry for folder could remove: the folder itself,
 // one around it or in it, or one that shares a repository with it; "" for none.
-func (c *decider) trustedBeside(folder string) (string, error) {
+func (c *request) trustedBeside(folder string) (string, error) {
 	own := c.projects()
 	at, err := c.withRoots(folder)
 	if err != nil {
@@ -211,7 +210,7 @@ func (c *decider) trustedBeside(folder string) (string, error) {
 }
 
 // withRoots returns a folder as it is written, the one to which it leads, and the roots of its repository.
-func (c *decider) withRoots(folder string) ([]string, error) {
+func (c *request) withRoots(folder string) ([]string, error) {
 	all := []string{trustKey(folder)}
 	if !filepath.IsAbs(folder) {
 		return all, nil // Codex looks up absolute paths
@@ -229,7 +228,7 @@ func (c *decider) withRoots(folder string) ([]string, error) {
 
 // decideConfigFile checks the file that a client writes, and removes it: Codex then writes the
 // user's configuration.
-func (c *decider) decideConfigFile([]string) {
+func (c *request) decideConfigFile() {
 	v := c.params.Get("filePath")
 	if IsUnset(v) {
 		return
@@ -245,7 +244,7 @@ func (c *decider) decideConfigFile([]string) {
 
 // dropConfigReload prevents a reload, which would apply the whole file to running threads. New
 // threads read the file in any case.
-func (c *decider) dropConfigReload([]string) {
+func (c *request) dropConfigReload() {
 	v := c.params.Get("reloadUserConfig")
 	if reload, ok := v.Bool(); v.Exists() && (reload || !ok) {
 		c.dropField("reloadUserConfig", ruleMethods, "it would change running threads; new threads have the new values")

@@ -11,63 +11,81 @@ const ruleRoots = "policy.writable_roots"
 // decideWorkspace reads the cwd of a request that opens a thread; it becomes the workspace. The
 // bridge sends the canonical path. Codex resolves the path for each command, and a command could
 // replace a link in it.
-func (c *decider) decideWorkspace([]string) {
+func decideWorkspace(c folders) (folders, openedIn) {
+	in := c.findWorkspace()
+	return c, in
+}
+
+// openedIn says in which folder a request opens its thread. The zero value says that Codex restores it.
+type openedIn struct {
+	sent   string // SentSettings.Workspace
+	within string // SentSettings.CwdWithin
+}
+
+// findWorkspace sets the workspace.
+func (c *folders) findWorkspace() (in openedIn) {
 	v := c.params.Get("cwd")
 	text, ok := v.Text()
 	if !ok {
 		if !IsUnset(v) {
 			c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send a string")
-			return
+			return in
 		}
-		c.decideOmittedWorkspace()
-		return
+		return c.decideOmittedWorkspace()
 	}
 	path, err := c.st.ResolveCwd(text)
 	if err != nil {
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots,
 			"the workspace "+formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
-		return
+		return in
 	}
 	if path != text {
 		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the workspace")
 	}
-	if c.workspace, c.sent.Workspace = path, path; c.keepsCwd(path) {
-		c.workspace, c.sent.Workspace, c.sent.CwdWithin = c.st.Thread.Workspace, "", c.st.Thread.Workspace
+	c.workspace = path
+	if c.keepsCwd(path) {
+		c.workspace = c.st.Thread.Workspace
+		return openedIn{within: c.workspace}
 	}
+	return openedIn{sent: path}
 }
 
 // keepsCwd reports whether a resume names the folder to which a turn has moved a thread that Codex has in memory. Such
 // a request does what one without a cwd does: the thread keeps its workspace and profile.
 //
 // Measured with Codex 0.169: it ignores the cwd of a resume of such a thread.
-func (c *decider) keepsCwd(path string) bool {
+func (c *request) keepsCwd(path string) bool {
 	t := c.st.Thread
 	return c.m.Method == "thread/resume" && t != nil && t.Workspace != "" && path == t.Cwd && path != t.Workspace && c.st.LoadedProfile != nil && !c.st.Unsubscribed
 }
 
-func (c *decider) decideOmittedWorkspace() {
+func (c *folders) decideOmittedWorkspace() (in openedIn) {
 	switch {
 	case c.spec.startsThread:
 		// Codex opens such a thread in its own start folder.
-		c.workspace, c.sent.Workspace = c.st.StartFolder, c.st.StartFolder
+		c.workspace = c.st.StartFolder
+		in.sent = c.workspace
 	case c.st.Thread != nil && c.m.Method == "thread/fork":
+		c.workspace = c.st.Thread.Workspace
 		c.setForkCwd()
+		in.sent = c.workspace
 	case c.st.Thread != nil:
 		// A turn may have changed the thread's cwd.
-		c.workspace, c.sent.CwdWithin = c.st.Thread.Workspace, c.st.Thread.Workspace
+		c.workspace = c.st.Thread.Workspace
+		in.within = c.workspace
 	case c.st.OpenedIn != "":
 		// Measured with Codex 0.169: the thread works in its last turn's cwd, with that turn's
 		// roots. The bridge does not know the thread, and would take that folder for its workspace.
 		c.refuseMoved(c.st.OpenedIn, c.st.MovedTo)
 	}
+	return in
 }
 
 // setForkCwd sets the cwd of a fork without one to the workspace of its thread.
 //
 // Measured with Codex 0.169: such a fork works in the last turn's cwd, and has that folder as its
 // only root. A command of the thread could replace an inner folder by a link.
-func (c *decider) setForkCwd() {
-	c.workspace, c.sent.Workspace = c.st.Thread.Workspace, c.st.Thread.Workspace
+func (c *folders) setForkCwd() {
 	if cwd := c.st.Thread.Cwd; cwd != "" && cwd != c.workspace {
 		c.refuseMoved(c.workspace, cwd)
 		return
@@ -77,7 +95,7 @@ func (c *decider) setForkCwd() {
 
 // refuseMoved refuses to open a thread without a cwd that a turn has moved out of the folder where it was
 // opened. Codex alone would let its commands write only the folder of the turn, in later turns, too.
-func (c *decider) refuseMoved(opened, moved string) {
+func (c *request) refuseMoved(opened, moved string) {
 	c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, "the thread was opened in "+opened+", but its last turn worked in "+cmp.Or(moved, "another folder")+", and only that would be writable", "send one of both as cwd")
 }
 
@@ -89,25 +107,25 @@ func (c *decider) refuseMoved(opened, moved string) {
 // a link, between the bridge's check and Codex's own. The target was writable. So such a turn may
 // write nothing; see narrowedReason. With the workspace as the only root of the turn, the cwd is not
 // writable by itself; a sandboxPolicy makes it writable again.
-func (c *decider) decideTurnCwd([]string) {
+func decideTurnCwd(c folders) folders {
 	v := c.params.Get("cwd")
 	if IsUnset(v) {
 		c.keepTurnCwd()
-		return
+		return c
 	}
 	text, ok := v.Text()
 	if !ok {
 		c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send a string")
-		return
+		return c
 	}
 	path, err := c.st.ResolveCwd(text)
 	switch {
 	case err != nil:
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, "the folder "+formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
-		return
+		return c
 	case !c.canWorkIn(path) || c.isReplaceable(path) && !c.canNarrow(path):
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" is "+c.barredReason(path)+"; the workspace is "+c.workspace, "send the workspace, or open a thread there")
-		return
+		return c
 	case path != text:
 		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the folder")
 	}
@@ -122,11 +140,12 @@ func (c *decider) decideTurnCwd([]string) {
 	case !c.listsWorkspace() || c.requestsWorkspaceWrite() && !c.st.Thread.Profile.Defined:
 		c.narrowed = narrowedReason(path, c.workspace)
 	}
+	return c
 }
 
 // keepTurnCwd does the same for a turn or settings that keep the cwd of an earlier turn, and would make
 // it writable now.
-func (c *decider) keepTurnCwd() {
+func (c *folders) keepTurnCwd() {
 	t := c.st.Thread
 	if t.Sandbox == WorkspaceWrite.String() || !IsUnset(c.params.Get("environments")) || c.listsWorkspace() {
 		return
@@ -143,7 +162,7 @@ func narrowedReason(folder, workspace string) string {
 }
 
 // listsWorkspace reports whether the request names the workspace as one of its roots.
-func (c *decider) listsWorkspace() bool {
+func (c *folders) listsWorkspace() bool {
 	for e := range c.params.Get("runtimeWorkspaceRoots").Elements() {
 		if at, err := c.st.Canonical(textOf(e)); err == nil && at == c.workspace {
 			return true

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -51,68 +53,73 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 		return p.RefuseMethod(known, verdict, ok)
 	}
 	row := p.methods[m.Method]
-	c := decider{p: p.strictest(st.Policies), spec: row, m: m, params: m.Params, st: st}
-	if c.checkRequest() {
+	c := newFindings(p.strictest(st.Policies).newRequest(row, m, st))
+	if c.folders.checkRequest() {
 		c.dropUnknownFields()
 		for i := range row.rules {
 			if c.err == nil {
-				row.rules[i].apply(&c, row.rules[i].fields)
+				row.rules[i].apply(c, row.rules[i].fields)
 			}
 		}
 	}
 	return c.result()
 }
 
-// decider decides one message of a client.
-type decider struct {
+// request is a message of a client while rules decide about it, with what Codex gets in its place.
+type request struct {
 	p      *Policy
 	spec   *methodSpec
 	m      *rpc.Message
 	params rpc.Value
 	st     State
 
-	patch           *rpc.Patch // nil until the first change
-	changes         []Change
-	err             *rpc.Error
-	wants           []Want     // the facts that State lacks
-	configCwd       string     // Decision.ConfigCwd
-	trust           trustLevel // of the folder, in the user's own configuration
-	untrustedFolder string     // the folder that the overlay distrusts
-
-	workspace      string   // canonical; "" if unknown
-	profileFolders []string // the writable folders for which the opening thread has a profile
-	allowedRoots   []string
-	rootsExpanded  bool // allowedRoots is set
-
-	level              level         // the highest level that the opening thread can have
-	builtinProfile     bool          // a permissions profile gives the level
-	userSandbox        bool          // the user's own profile gives it
-	readOnlyTurn       bool          // the turn gets a read-only sandbox
-	turnPolicy         sandboxPolicy // of a turn, if hasTurnPolicy is set
-	hasTurnPolicy      bool          // the turn has a workspace-write policy
-	namesBridgeProfile bool          // a turn names the bridge's profile
-	turnRoots          []string      // the writable roots of turnPolicy
-	narrowed           string        // why a turn may get at most read-only, because of its folder
-	newlyWritable      []string      // Decision.Writable
-	removedRoots       []string      // of the request that opens a thread
-	removedInnerRoots  []string      // those of them that are inside a kept root or a temporary folder
-	configuredRoots    []string      // writable roots of Codex's configuration, without regard to the request
-	overlayNamesModel  bool          // the overlay has an allowed model
-	required           []requiredKey // keys that the overlay must have
-	dotted             []requiredKey // nested keys of the overlay that can only narrow, in dotted form
-	overlayReadOnly    bool          // the overlay asks for a read-only sandbox
-	overlayWorkspace   bool          // the overlay asks for workspace-write
-	overlayRoots       bool          // the overlay asks for fewer writable roots than Codex's configuration
-	overlayBeaten      bool          // Codex's default counts in place of the overlay's sandbox
-	overlayUser        bool          // the overlay asks for the user as reviewer
-	overlayApproval    rpc.Value     // the overlay's approval policy
-	lost               bool          // err refuses an override that Codex must not lose
-	sent               SentSettings
-	gated              *bool // Decision.Gated
+	patch        *rpc.Patch // nil until the first change
+	changes      []Change
+	err          *rpc.Error
+	lost         bool   // err refuses an override that Codex must not lose
+	wants        []Want // the facts that State lacks
+	configFolder string // of WantConfiguration; "" for that of the thread
 }
 
+// newRequest returns a message of a client before the first rule.
+func (p *Policy) newRequest(spec *methodSpec, m *rpc.Message, st State) *request {
+	return &request{p: p, spec: spec, m: m, params: m.Params, st: st}
+}
+
+// folders are a request and the folders in which its thread works.
+type folders struct {
+	*request
+	workspace         string // canonical; "" if unknown
+	allowedRoots      []string
+	rootsExpanded     bool     // allowedRoots is set
+	narrowed          string   // why a turn may get at most read-only, because of its folder
+	newlyWritable     []string // Decision.Writable
+	removedRoots      []string // of the request that opens a thread
+	removedInnerRoots []string // those of them that are inside a kept root or a temporary folder
+}
+
+// findings are what the rules of a message have found so far. fieldRules says which rule gives each, and which
+// rules read it.
+type findings struct {
+	*request
+	folders    folders
+	opened     openedIn
+	project    project
+	overlay    overlaySettings
+	keys       requiredKeys
+	approval   sentApproval
+	reviewer   json.RawMessage // SentSettings.Reviewer
+	sandbox    threadSandbox
+	profile    threadProfile
+	turn       turnSandbox
+	namesModel bool // the overlay has an allowed model
+}
+
+// newFindings returns what is known of a message before its first rule.
+func newFindings(r *request) *findings { return &findings{request: r, folders: folders{request: r}} }
+
 // checkRequest checks the size, the form and the thread of a message before its fields.
-func (c *decider) checkRequest() bool {
+func (c *folders) checkRequest() bool {
 	switch {
 	case c.m.Truncated():
 		c.refuse(rpc.CodeTooLarge, "params", "codex.max_message", "the message has more values than the bridge reads", "send less")
@@ -135,7 +142,7 @@ func (c *decider) checkRequest() bool {
 
 // matchThread reports whether State.Thread is the thread that the message names. If not, it clears
 // State.Thread.
-func (c *decider) matchThread() bool {
+func (c *request) matchThread() bool {
 	if c.st.Thread == nil || !c.params.Get("threadId").Is(c.st.Thread.ID) {
 		c.st.Thread = nil
 		return false
@@ -143,7 +150,7 @@ func (c *decider) matchThread() bool {
 	return true
 }
 
-func (c *decider) result() Decision {
+func (c *findings) result() Decision {
 	if c.err == nil && c.spec.confirmed {
 		c.refuseChangedSettings()
 	}
@@ -151,37 +158,43 @@ func (c *decider) result() Decision {
 	if c.err != nil {
 		d := Decision{Verdict: Deny, Err: c.err, Want: want}
 		if want == WantConfiguration {
-			d.ConfigCwd, d.Workspace = c.configCwd, c.workspace
+			d.ConfigCwd, d.Workspace = cmp.Or(c.configFolder, c.project.configCwd), c.folders.workspace
 		}
 		return d
 	}
-	d := Decision{Verdict: Pass, Message: c.m.Bytes(), Gated: c.gated}
+	d := Decision{Verdict: Pass, Message: c.m.Bytes(), Gated: c.approval.gated, Writable: c.folders.newlyWritable}
 	if c.patch != nil && c.patch.Changed() {
 		d.Verdict, d.Message, d.Changes = Rewrite, c.patch.Bytes(), c.changes
 	}
-	d.Writable = c.newlyWritable
 	// Earlier messages have reported the folders of a workspace-write thread.
-	if t := c.st.Thread; t != nil && !c.spec.opensThread && (c.hasTurnPolicy || c.namesBridgeProfile) && t.Sandbox != WorkspaceWrite.String() {
+	if t := c.st.Thread; t != nil && !c.spec.opensThread && (c.turn.hasPolicy || c.turn.namesBridgeProfile) && t.Sandbox != WorkspaceWrite.String() {
 		d.Writable = slices.Concat(d.Writable, []string{t.Workspace}, t.Profile.Roots)
 	}
 	if c.spec.opensThread {
-		sent := c.sent
-		sent.Method, sent.Gated, sent.Project = c.m.Method, c.gated, c.configCwd
-		sent.Trusts, sent.KnownFolder, sent.InnerRoots = c.storesTrust(), c.st.KnownFolder, c.requestedRoots()
-		if defaults := c.st.Defaults; defaults != nil {
-			sent.WithoutTmpdir, sent.WithoutSlashTmp = defaults.NoTmpdir, defaults.NoSlashTmp
-		}
-		d.Sent, d.Workspace, d.ConfigCwd = &sent, sent.Workspace, c.configCwd
-		if c.addsDistrust() {
-			d.Untrusted = c.untrustedFolder
+		d.Sent, d.Workspace, d.ConfigCwd = c.sentSettings(), c.opened.sent, c.project.configCwd
+		if c.project.addsDistrust() {
+			d.Untrusted = c.project.untrustedFolder
 		}
 	}
 	return d
 }
 
+// sentSettings returns what Codex gets in a request that opens a thread.
+func (c *findings) sentSettings() *SentSettings {
+	sent := &SentSettings{
+		Method: c.m.Method, Approval: c.approval.sent, Gated: c.approval.gated, Reviewer: c.reviewer, Sandbox: c.sandbox.mode,
+		Workspace: c.opened.sent, CwdWithin: c.opened.within, Project: c.project.configCwd, Profile: c.profile.Profile, ProfileName: c.profile.variant,
+		Trusts: c.folders.storesTrust(), KnownFolder: c.st.KnownFolder, InnerRoots: c.folders.requestedRoots(),
+	}
+	if defaults := c.st.Defaults; defaults != nil {
+		sent.WithoutTmpdir, sent.WithoutSlashTmp = defaults.NoTmpdir, defaults.NoSlashTmp
+	}
+	return sent
+}
+
 // refuseUnknownSettings refuses to open a thread with settings that Codex has recorded and the bridge
 // can't read. They may deny more than the bridge would find out.
-func (c *decider) refuseUnknownSettings() {
+func (c *request) refuseUnknownSettings() {
 	var omitted []string
 	if IsUnset(c.params.Get("approvalPolicy")) {
 		omitted = append(omitted, "approvalPolicy")
@@ -195,7 +208,7 @@ func (c *decider) refuseUnknownSettings() {
 
 // refuseChangedSettings refuses settings that the policy does not allow as they are. The client would
 // wait for a notification of what it sent.
-func (c *decider) refuseChangedSettings() {
+func (c *request) refuseChangedSettings() {
 	for _, change := range c.changes {
 		if !change.restricts() {
 			continue
@@ -220,27 +233,27 @@ const maxChanges = 1000
 const tooManyChanges = "it needs more than 1000 changes"
 
 // set sets a member of object. field is its path below params.
-func (c *decider) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
+func (c *request) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
 	c.recordChange(field, object.Get(key), to, rule, reason)
 	c.ensurePatch().Set(object, key, to)
 }
 
 // drop removes a member of object.
-func (c *decider) drop(object rpc.Value, key, field, rule, reason string) {
+func (c *request) drop(object rpc.Value, key, field, rule, reason string) {
 	c.recordChange(field, object.Get(key), nil, rule, reason)
 	c.ensurePatch().Delete(object, key)
 }
 
 // setField sets a member of params.
-func (c *decider) setField(key string, to []byte, rule, reason string) {
+func (c *request) setField(key string, to []byte, rule, reason string) {
 	c.set(c.params, key, key, to, rule, reason)
 }
 
-func (c *decider) dropField(key, rule, reason string) {
+func (c *request) dropField(key, rule, reason string) {
 	c.drop(c.params, key, key, rule, reason)
 }
 
-func (c *decider) recordChange(field string, from rpc.Value, to []byte, rule, reason string) {
+func (c *request) recordChange(field string, from rpc.Value, to []byte, rule, reason string) {
 	if len(c.changes) == maxChanges && c.err == nil {
 		c.refuse(rpc.CodeTooLarge, "params", rule, tooManyChanges, "send fewer forbidden values")
 	}
@@ -248,7 +261,7 @@ func (c *decider) recordChange(field string, from rpc.Value, to []byte, rule, re
 	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.RuleOrigin(rule), bytes.Clone(from.Raw()), to, false})
 }
 
-func (c *decider) ensurePatch() *rpc.Patch {
+func (c *request) ensurePatch() *rpc.Patch {
 	if c.patch == nil {
 		c.patch = rpc.NewPatch(c.m)
 	}
@@ -256,7 +269,7 @@ func (c *decider) ensurePatch() *rpc.Patch {
 }
 
 // requireArray returns an array of params. It refuses the message if the field is something else.
-func (c *decider) requireArray(field, elements string) (v rpc.Value, ok bool) {
+func (c *request) requireArray(field, elements string) (v rpc.Value, ok bool) {
 	if v = c.params.Get(field); v.Kind() != rpc.Array {
 		c.refuse(rpc.CodeInvalidParams, "params."+field, ruleProtocol, field+" is "+v.Kind().String(), "send an array of "+elements)
 		return v, false
@@ -265,6 +278,6 @@ func (c *decider) requireArray(field, elements string) (v rpc.Value, ok bool) {
 }
 
 // refuse ends the decision with an error.
-func (c *decider) refuse(code rpc.Code, field, rule, reason, hint string) {
+func (c *request) refuse(code rpc.Code, field, rule, reason, hint string) {
 	c.err = NewRefusalError(code, Refusal{Method: c.m.Method, Rule: rule, Reason: reason, Field: field, Origin: c.p.OriginOrDefault(rule), Hint: hint})
 }

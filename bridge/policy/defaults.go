@@ -156,10 +156,16 @@ type requiredKey struct {
 	withModel bool
 }
 
-func (c *decider) findRequired(key string) *requiredKey {
-	for i := range c.required {
-		if c.required[i].key == key {
-			return &c.required[i]
+// requiredKeys are the keys that a thread's overlay must have, in the order in which the bridge writes them.
+type requiredKeys []requiredKey
+
+func (k *requiredKeys) add(key requiredKey) { *k = append(*k, key) }
+
+// find returns the key of a name; nil if it is not required.
+func (k requiredKeys) find(name string) *requiredKey {
+	for i := range k {
+		if k[i].key == name {
+			return &k[i]
 		}
 	}
 	return nil
@@ -167,7 +173,7 @@ func (c *decider) findRequired(key string) *requiredKey {
 
 // opensDefaultNetwork reports whether Codex's configuration allows a network that the policy
 // forbids.
-func (c *decider) opensDefaultNetwork() bool { return c.st.Defaults.Network && !c.p.network }
+func (c *request) opensDefaultNetwork() bool { return c.st.Defaults.Network && !c.p.network }
 
 // allowedDefaultRoots returns the writable roots of Codex's configuration that the policy allows,
 // and whether it has others.
@@ -175,7 +181,7 @@ func (c *decider) opensDefaultNetwork() bool { return c.st.Defaults.Network && !
 // It omits a root inside or around the workspace, because a command could replace the inner folder
 // by a link. A root inside the workspace is writable anyway. It also omits a root around one that the bridge removes:
 // of that Codex alone protects .git and the like.
-func (c *decider) allowedDefaultRoots() (kept []string, loose bool) {
+func (c *folders) allowedDefaultRoots() (kept []string, loose bool) {
 	workspace := c.openingFolder()
 	removed := c.removedRoots
 	for _, path := range c.st.Defaults.WritableRoots {
@@ -200,7 +206,7 @@ func (c *decider) allowedDefaultRoots() (kept []string, loose bool) {
 // Measured with Codex 0.169: its network_access and writable_roots count in every workspace-write
 // thread without a profile. The writable roots also stay with a read-only thread and count after a
 // turn raises it to workspace-write.
-func (c *decider) requireDefaults() {
+func (c *overlayRule) requireDefaults() {
 	d, p := c.st.Defaults, c.p
 	if d != nil && d.ReservedProfile != "" {
 		c.refuse(rpc.CodeRefused, "params", ruleProtected, "Codex's configuration has a permissions profile "+d.ReservedProfile+", a name that the bridge reserves",
@@ -211,24 +217,24 @@ func (c *decider) requireDefaults() {
 		return
 	}
 	// The bridge's profile replaces a builtin one, and a second policy reads it as a workspace-write.
-	leaks := p.letsWrite() && (!c.builtinProfile || c.sent.Profile.Defined)
+	leaks := p.letsWrite() && (!c.sandbox.builtinProfile || c.ownProfile)
 	if d == nil {
 		c.wantIf(c.spec.startsThread && (leaks || p.efforts != nil), WantConfiguration)
 		return
 	}
-	if !c.spec.startsThread && c.sent.Sandbox == "" {
+	if !c.spec.startsThread && c.sandbox.mode == "" {
 		// Measured with Codex 0.169: with such a key in the overlay of a cold resume, Codex ignores
 		// the stored sandbox and takes its default.
 		leaks = false
 	}
-	if leaks && c.level == WorkspaceWrite && c.opensDefaultNetwork() {
-		c.required = append(c.required, requiredKey{
+	if leaks && c.sandbox.level == WorkspaceWrite && c.opensDefaultNetwork() {
+		c.keys.add(requiredKey{
 			key: "sandbox_workspace_write.network_access", raw: []byte("false"), rule: ruleNetwork,
 			reason: "Codex's configuration allows the network",
 		})
 	}
-	if kept, loose := c.allowedDefaultRoots(); leaks && (loose || c.overlayRoots) {
-		c.required = append(c.required, requiredKey{
+	if kept, loose := c.allowedDefaultRoots(); leaks && (loose || c.fewerRoots) {
+		c.keys.add(requiredKey{
 			key: "sandbox_workspace_write.writable_roots", raw: jsonArray(kept), rule: ruleRoots,
 			reason: "Codex's configuration has writable roots that the policy or the client does not allow",
 		})
@@ -238,7 +244,7 @@ func (c *decider) requireDefaults() {
 			c.refuseEffort("if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.effortList())
 			return
 		}
-		c.required = append(c.required, requiredKey{
+		c.keys.add(requiredKey{
 			key: "model_reasoning_effort", raw: JSONString(p.efforts[0]), rule: ruleEfforts,
 			reason: "if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.effortList(),
 			// Measured with Codex 0.169: a resume takes the effort from the overlay only if that

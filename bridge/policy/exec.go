@@ -9,18 +9,18 @@ import (
 
 // decideExecCwd checks the cwd of command/exec. No person is asked about such a command, so it must
 // run in a thread's folder.
-func (c *decider) decideExecCwd([]string) {
+func decideExecCwd(c folders) folders {
 	// Measured with Codex 0.169: under workspace-write such a command writes in Codex's start
 	// folder, not in its cwd.
 	c.workspace = c.st.StartFolder
 	v := c.params.Get("cwd")
 	if IsUnset(v) {
-		return // Codex's start folder
+		return c // Codex's start folder
 	}
 	text, ok := v.Text()
 	if !ok {
 		c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send the absolute path of a folder")
-		return
+		return c
 	}
 	path, err := c.st.ResolveCwd(text)
 	switch {
@@ -31,16 +31,17 @@ func (c *decider) decideExecCwd([]string) {
 	case path != text:
 		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the folder")
 	}
+	return c
 }
 
 // decideExecSandbox checks the sandbox of command/exec.
 //
 // Measured with Codex 0.169: an omitted sandbox is the user's sandbox_mode, also
 // danger-full-access.
-func (c *decider) decideExecSandbox([]string) {
+func decideExecSandbox(c folders) (_ folders, turn turnSandbox) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissionProfile")
 	if c.refuseDeniedExec(object, profile) {
-		return
+		return c, turn
 	}
 	writes := !IsUnset(profile) || !IsUnset(object) && !object.Get("type").Is(typeNames[ReadOnly])
 	if writes && c.p.maxLevel == WorkspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace}, nil)) > 0 {
@@ -49,7 +50,7 @@ func (c *decider) decideExecSandbox([]string) {
 			c.dropField("permissionProfile", ruleProtected, reason)
 		}
 		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleProtected, reason)
-		return
+		return c, turn
 	}
 	if !IsUnset(profile) {
 		asked, ok := levelNamed(profile, builtinProfiles[:])
@@ -58,9 +59,9 @@ func (c *decider) decideExecSandbox([]string) {
 		case !IsUnset(object):
 			level, _ := levelOfPolicy(object)
 			if c.dropOtherSandbox("permissionProfile", profile, "sandboxPolicy", level); c.err == nil {
-				c.decideSandboxPolicy(object)
+				turn = c.decideSandboxPolicy(object)
 			}
-			return
+			return c, turn
 		case !ok:
 			to, rule, reason = ReadOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
 		case to == asked:
@@ -69,13 +70,14 @@ func (c *decider) decideExecSandbox([]string) {
 		// Codex does not echo this sandbox, so the bridge sends all of its members.
 		c.dropField("permissionProfile", rule, reason)
 		c.setField("sandboxPolicy", sandboxPolicy{level: to}.json(), rule, reason)
-		return
+		return c, turn
 	}
 	if IsUnset(object) {
 		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleSandbox, "if omitted, Codex would use its default; send a sandboxPolicy if the command needs more")
-		return
+		return c, turn
 	}
-	c.decideSandboxPolicy(object)
+	turn = c.decideSandboxPolicy(object)
+	return c, turn
 }
 
 // refuseDeniedExec refuses a command beside secrets of the bridge or a permissions profile of the
@@ -86,7 +88,7 @@ func (c *decider) decideExecSandbox([]string) {
 //
 // Measured with Codex 0.169: the default profile may be that of a trusted project around the folder
 // in which Codex was started.
-func (c *decider) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
+func (c *request) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
 	if c.p.maxLevel == FullAccess && object.Get("type").Is(typeNames[FullAccess]) {
 		return false
 	}
@@ -98,8 +100,7 @@ func (c *decider) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
 	name, _ := profile.Text()
 	if !namesUserProfile(name) {
 		if c.st.Defaults == nil {
-			c.want(WantConfiguration)
-			c.configCwd = c.st.StartFolder
+			c.wantConfiguration(c.st.StartFolder)
 			return true
 		}
 		name = c.st.Defaults.userProfileName()
@@ -123,7 +124,7 @@ var allowedEnv = []string{
 
 // decideExecEnv checks the environment of command/exec. Under danger-full-access there is no
 // sandbox to protect.
-func (c *decider) decideExecEnv([]string) {
+func (c *request) decideExecEnv() {
 	v := c.params.Get("env")
 	if IsUnset(v) || c.p.maxLevel == FullAccess {
 		return

@@ -8,7 +8,7 @@ import (
 
 // readableFolders returns the folders that a client may read without a thread: workspaces of
 // verified threads, Codex's start folder and the writable roots.
-func (c *decider) readableFolders() []string {
+func (c *request) readableFolders() []string {
 	var out []string
 	for _, folder := range c.st.Workspaces {
 		if isUsableWorkspace(c.st, folder) {
@@ -25,7 +25,7 @@ const outsideRoots = "outside this conversation's workspaces and policy.writable
 
 // decideReadPath checks the path of a file that a client reads, which no sandbox limits. The bridge
 // sends the canonical path, so that a link in it has no effect.
-func (c *decider) decideReadPath([]string) {
+func (c *request) decideReadPath() {
 	v := c.params.Get("path")
 	text, ok := v.Text()
 	if !ok {
@@ -44,7 +44,7 @@ func (c *decider) decideReadPath([]string) {
 }
 
 // decideSearchRoots checks the folders of a file search or of extra skills.
-func (c *decider) decideSearchRoots(fields []string) {
+func decideSearchRoots(c folders, fields []string) {
 	field := fields[0]
 	v, ok := c.requireArray(field, "folders")
 	if !ok {
@@ -64,7 +64,7 @@ func (c *decider) decideSearchRoots(fields []string) {
 // canReadFolder reports whether a client may have Codex read the project configuration, skills,
 // hooks or plugins of a folder. A project configuration that is a link must lead to a readable
 // folder.
-func (c *decider) canReadFolder(readable []string, folder string) bool {
+func (c *request) canReadFolder(readable []string, folder string) bool {
 	if !withinAny(readable, folder) {
 		return false
 	}
@@ -82,7 +82,7 @@ func (c *decider) canReadFolder(readable []string, folder string) bool {
 // decideReadCwd checks the folder whose configuration a client reads. Measured with Codex 0.169:
 // config/read returns any project's configuration, trusted or not, with the keys of its servers;
 // without a cwd it returns no project's. Its TUI reads that of ".".
-func (c *decider) decideReadCwd([]string) {
+func (c *request) decideReadCwd() {
 	v := c.params.Get("cwd")
 	if IsUnset(v) {
 		return
@@ -100,7 +100,7 @@ func (c *decider) decideReadCwd([]string) {
 }
 
 // decideReadCwds is decideReadCwd for a list of folders.
-func (c *decider) decideReadCwds(fields []string) {
+func decideReadCwds(c folders, fields []string) {
 	field := fields[0]
 	v := c.params.Get(field)
 	if IsUnset(v) {
@@ -118,7 +118,7 @@ func (c *decider) decideReadCwds(fields []string) {
 
 // decideMarketplace checks the marketplace file whose plugins a client reads. It must be in a
 // readable folder, CODEX_HOME or ~/.agents.
-func (c *decider) decideMarketplace(fields []string) {
+func (c *request) decideMarketplace(fields []string) {
 	field := fields[0]
 	v := c.params.Get(field)
 	if IsUnset(v) {

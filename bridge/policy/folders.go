@@ -19,7 +19,7 @@ type pathList struct {
 }
 
 // filterPaths returns the canonical paths of an array for which ok returns true.
-func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
+func (c *folders) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 	var f pathList
 	for e := range v.Elements() {
 		text, _ := e.Text()
@@ -44,7 +44,7 @@ func (c *decider) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 }
 
 // filterWritable is filterPaths for folders that commands can write by this message.
-func (c *decider) filterWritable(v rpc.Value, ok func(path string) bool) pathList {
+func (c *folders) filterWritable(v rpc.Value, ok func(path string) bool) pathList {
 	var rejected []string
 	f := c.filterPaths(v, func(path string) bool {
 		if !ok(path) {
@@ -82,14 +82,17 @@ func (f *pathList) reason() string { return strings.Join(f.reasons, "; ") }
 // cwd as writable folders of workspace-write, stay with the thread, and count in later turns even
 // if a read-only thread got them. So it refuses a list of which nothing is left: without it, commands
 // could write the folders that the thread has.
-func (c *decider) decideWorkspaceRoots([]string) {
-	const field = "runtimeWorkspaceRoots"
-	v := c.params.Get(field)
-	if IsUnset(v) {
-		return
+func decideWorkspaceRoots(c folders) folders {
+	if v := c.params.Get("runtimeWorkspaceRoots"); !IsUnset(v) {
+		return keepWorkspaceRoots(c, v)
 	}
+	return c
+}
+
+func keepWorkspaceRoots(c folders, v rpc.Value) folders {
+	const field = "runtimeWorkspaceRoots"
 	if _, ok := c.requireArray(field, "paths"); !ok {
-		return
+		return c
 	}
 	f := c.filterWritable(v, c.rootFilter(v))
 	switch {
@@ -104,6 +107,7 @@ func (c *decider) decideWorkspaceRoots([]string) {
 		c.changes[len(c.changes)-1].Narrows = f.lost
 	}
 	c.keepOuterRoots(field, f.kept)
+	return c
 }
 
 // otherRoots says what to send in place of roots that the bridge refuses.
@@ -111,7 +115,7 @@ const otherRoots = "send the workspace as cwd and root, or open a thread with th
 
 // rootFilter returns a test for workspace roots of a list. It rejects a root inside another: a
 // command could replace it by a link, and it is writable anyway.
-func (c *decider) rootFilter(list rpc.Value) func(path string) bool {
+func (c *folders) rootFilter(list rpc.Value) func(path string) bool {
 	var all []string
 	for e := range list.Elements() {
 		if at, err := c.st.Canonical(textOf(e)); err == nil && c.canWorkIn(at) {
@@ -129,14 +133,18 @@ func (c *decider) rootFilter(list rpc.Value) func(path string) bool {
 // first one's cwd becomes the cwd of later turns, and its runtimeWorkspaceRoots become writable.
 // Ids other than local are remote executors. Without an environment, commands would run on this
 // machine, with the folders of the thread. So the bridge removes none.
-func (c *decider) decideEnvironments([]string) {
-	const field = "environments"
-	if IsUnset(c.params.Get(field)) {
-		return
+func decideEnvironments(c folders) folders {
+	if IsUnset(c.params.Get("environments")) {
+		return c
 	}
+	return keepEnvironments(c)
+}
+
+func keepEnvironments(c folders) folders {
+	const field = "environments"
 	v, ok := c.requireArray(field, "environments")
 	if !ok {
-		return
+		return c
 	}
 	var f pathList
 	var sent []string
@@ -145,7 +153,7 @@ func (c *decider) decideEnvironments([]string) {
 		at := "params." + field + "[" + strconv.Itoa(len(sent)) + "]"
 		if why != "" {
 			c.refuse(rpc.CodeRefused, at, ruleRoots, why, "send the environment local with the workspace, or open a thread there")
-			return
+			return c
 		}
 		sent = append(sent, string(raw))
 	}
@@ -153,10 +161,11 @@ func (c *decider) decideEnvironments([]string) {
 		c.setField(field, []byte("["+strings.Join(sent, ",")+"]"), ruleRoots, f.reason())
 		c.changes[len(c.changes)-1].Narrows = f.lost
 	}
+	return c
 }
 
 // decideEnvironment returns the form of one environment that Codex gets, or why it may have none.
-func (c *decider) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why string) {
+func (c *folders) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why string) {
 	if e.Kind() != rpc.Object {
 		return nil, "it is not an object"
 	}

@@ -48,7 +48,7 @@ func checkParams(m *rpc.Message) *methods.Mismatch {
 //
 // Measured with Codex 0.169: it ignores approval_policy, sandboxMode and the like. A later version
 // may read such an alias, or the field in another method, without a check.
-func (c *decider) dropUnknownFields() {
+func (c *request) dropUnknownFields() {
 	for key := range c.params.Members() {
 		if c.err != nil {
 			return
@@ -71,7 +71,7 @@ func (c *decider) dropUnknownFields() {
 // dropNewFields removes the fields that Codex's schema lacks from a message that otherwise passes unchanged,
 // unless policy.unknown_methods allows them: in a later version of Codex they may make the method do more.
 func (p *Policy) dropNewFields(m *rpc.Message, st State) Decision {
-	c := decider{p: p.strictest(st.Policies), spec: &methodSpec{noThread: true}, m: m, params: m.Params, st: st}
+	c := newFindings(p.strictest(st.Policies).newRequest(&methodSpec{noThread: true}, m, st))
 	for key := range m.Params.Members() {
 		switch {
 		case c.err != nil, c.p.allowsUnknown, methods.HasParam(m.Kind, m.Method, key), slices.Contains(p.newer.Fields(m.Method), key):

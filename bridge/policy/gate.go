@@ -34,10 +34,10 @@ const gatedReason = "Codex is set to on-request; codex-bridge asks before each c
 
 // applyApproval sets the approval policy of Codex for the client's approval policy to. rule and
 // reason say why to differs from the client's value; both are "" if it does not.
-func (c *decider) applyApproval(to json.RawMessage, rule, reason string) {
-	c.gated = &gatedFalse
+func (c *approvalRule) applyApproval(to json.RawMessage, rule, reason string) sentApproval {
+	found := sentApproval{gated: &gatedFalse}
 	if c.p.gatesApproval(to) {
-		c.gated = &gatedTrue
+		found.gated = &gatedTrue
 		to = JSONString(gatedApproval)
 		if rule == "" {
 			rule = ruleGate
@@ -50,8 +50,9 @@ func (c *decider) applyApproval(to json.RawMessage, rule, reason string) {
 		c.setField("approvalPolicy", to, rule, reason)
 	}
 	if c.spec.opensThread {
-		c.sent.Approval = bytes.Clone(to) // the parser reuses the line
+		found.sent = bytes.Clone(to) // the parser reuses the line
 	}
+	return found
 }
 
 // GateEnabled reports whether the bridge asks in Codex's place in threads whose client wants

@@ -15,7 +15,7 @@ import (
 // Measured with Codex 0.169: it passes such items to the model as they are, with roles and
 // texts that it uses itself, and shows them to no person. A turn's input with the same text is shown as
 // the user's message.
-func (c *decider) decideInjectedItems([]string) {
+func (c *request) decideInjectedItems() {
 	items, ok := c.requireArray("items", "items")
 	if !ok {
 		return

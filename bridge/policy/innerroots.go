@@ -26,8 +26,8 @@ const tmpdirKey, slashTmpKey = ":tmpdir", ":slash_tmp"
 
 // innerRoots returns the roots that Codex alone would give the opening thread and that are inside one of the folders
 // outer, the workspace roots of the request, or inside a temporary folder. The value is that folder.
-func (c *decider) innerRoots(outer []string) map[string]string {
-	roots := slices.Concat(c.requestedRoots(), c.absoluteRoots(slices.Values(c.configuredRoots)))
+func (c *folders) innerRoots(outer, configured []string) map[string]string {
+	roots := slices.Concat(c.requestedRoots(), c.absoluteRoots(slices.Values(configured)))
 	overlay := c.params.Get("config")
 	for _, list := range []rpc.Value{overlay.Get(workspaceWriteKey + ".writable_roots"), overlay.Get(workspaceWriteKey).Get("writable_roots")} {
 		roots = slices.Concat(roots, c.absoluteRoots(textsOf(list)))
@@ -47,7 +47,7 @@ func (c *decider) innerRoots(outer []string) map[string]string {
 //
 // Measured with Codex 0.169: these count in place of the thread's own, so that Codex alone would not let commands write
 // the inner root, but later turns may.
-func (c *decider) refuseEnvironmentAround(inner map[string]string) {
+func (c *folders) refuseEnvironmentAround(inner map[string]string) {
 	for environment := range c.params.Get("environments").Elements() {
 		writable := c.absoluteRoots(slices.Values([]string{textOf(environment.Get("cwd"))}))
 		if roots := environment.Get("runtimeWorkspaceRoots"); !IsUnset(roots) {
@@ -77,7 +77,7 @@ func isInside(folders []string, root string) bool {
 
 // noteInnerRoots notes the roots of an opening thread that the bridge removes from a list although they are inside kept
 // ones or a temporary folder.
-func (c *decider) noteInnerRoots(list rpc.Value, kept []string) {
+func (c *folders) noteInnerRoots(list rpc.Value, kept []string) {
 	outer := c.st.withTemps(kept)
 	for _, root := range c.absoluteRoots(textsOf(list)) {
 		if !slices.Contains(kept, root) && isInside(outer, root) {
@@ -97,7 +97,7 @@ func (st State) withTemps(folders []string) []string {
 
 // requestedRoots returns the inner roots that the bridge has removed from this request, and from the one that opened the
 // thread of a resume. Codex restores the roots with which it has recorded a thread, but a fork gets none.
-func (c *decider) requestedRoots() []string {
+func (c *folders) requestedRoots() []string {
 	roots := slices.Clone(c.removedInnerRoots)
 	if c.restoresRoots() {
 		roots = append(roots, c.st.InnerRoots...)
@@ -132,14 +132,14 @@ func (s *SentSettings) RemovedRoots(st State) []string {
 }
 
 // restoresRoots reports whether Codex gives the thread of the request the roots with which it has recorded it.
-func (c *decider) restoresRoots() bool {
+func (c *request) restoresRoots() bool {
 	return c.m.Method == "thread/resume" && IsUnset(c.params.Get("runtimeWorkspaceRoots"))
 }
 
 // outerRoots returns the roots that the opening thread gets: those of the request, those that Codex has recorded, or the
 // folder in which it opens. folders are that folder and the roots of the request. It refuses a resume if the thread may get
 // roots around others that the bridge does not know. Another program may have changed what Codex has recorded.
-func (c *decider) outerRoots(folders []string) []string {
+func (c *folders) outerRoots(folders []string) []string {
 	const hint = "send runtimeWorkspaceRoots"
 	cold := c.restoresRoots() && c.st.NotLoaded && !c.st.UnknownThread
 	switch {
@@ -172,7 +172,7 @@ func (c *decider) outerRoots(folders []string) []string {
 // restoredRoots returns the roots that a cold resume in folder has from Codex's record.
 //
 // Measured with Codex 0.169 and 0.171: a cwd of the request takes the place of the recorded one among the recorded roots.
-func (c *decider) restoredRoots(folder string) []string {
+func (c *folders) restoredRoots(folder string) []string {
 	roots := c.absoluteRoots(slices.Values(c.st.Stored.Roots))
 	if IsUnset(c.params.Get("cwd")) {
 		return roots
@@ -256,7 +256,7 @@ func (f Profile) protectsInner(root string) bool {
 }
 
 // dropNarrowedRoots removes the entries for inner roots of which the user's profile lets commands write nothing.
-func (c *decider) dropNarrowedRoots(entries map[string]any, u *UserProfile, folders []string) {
+func (c *request) dropNarrowedRoots(entries map[string]any, u *UserProfile, folders []string) {
 	narrowed := c.narrowedPaths(u.workspaceEntries(), folders)
 	for _, root := range (Profile{Entries: entries}).InnerRoots() {
 		if slices.ContainsFunc(narrowed, func(n narrowedPath) bool { return Within(n.path, root) }) {
@@ -268,7 +268,7 @@ func (c *decider) dropNarrowedRoots(entries map[string]any, u *UserProfile, fold
 
 // keepInnerRoots refuses a turn, or a command of the client, whose roots the bridge would remove from a list, if commands
 // could then write there what Codex alone protects.
-func (c *decider) keepInnerRoots(field string, list rpc.Value, kept []string, noTmpdir, noSlashTmp bool) {
+func (c *folders) keepInnerRoots(field string, list rpc.Value, kept []string, noTmpdir, noSlashTmp bool) {
 	if !c.p.letsWrite() {
 		return
 	}
@@ -298,7 +298,7 @@ func (c *decider) keepInnerRoots(field string, list rpc.Value, kept []string, no
 
 // keepOuterRoots refuses new roots of a turn that do not hold each inner root of the thread's profile, which makes that
 // writable.
-func (c *decider) keepOuterRoots(field string, roots []string) {
+func (c *request) keepOuterRoots(field string, roots []string) {
 	if c.err != nil || c.spec.opensThread || c.st.Thread == nil {
 		return
 	}
@@ -335,7 +335,7 @@ func (t TempFolder) key() string {
 }
 
 // absoluteRoots returns the canonical paths of roots. One that can't be resolved stays as it is written.
-func (c *decider) absoluteRoots(texts func(yield func(string) bool)) (roots []string) {
+func (c *folders) absoluteRoots(texts func(yield func(string) bool)) (roots []string) {
 	for text := range texts {
 		at, err := c.st.Canonical(text)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 //
 // Measured with Codex 0.169: it can't mount anything over a link, so no command runs. And a command
 // could replace the link, which is in a writable folder.
-func (c *decider) checkLinks(field string, entries map[string]any, folders []string) {
+func (c *request) checkLinks(field string, entries map[string]any, folders []string) {
 	if reason := linkedProtected(c.st, entries, folders); reason != "" {
 		c.refuse(rpc.CodeRefused, field, ruleProtected, reason, LinkedHint)
 	}

@@ -42,7 +42,7 @@ func (d *Defaults) parseManaged(result rpc.Value) {
 // refuseManaged refuses the request if the machine's managed configuration has another value for a
 // key than the thread needs, and reports whether it did. Codex may continue a goal or a queue of the
 // thread before the bridge could check its hooks.
-func (c *decider) refuseManaged() bool {
+func (c *overlayRule) refuseManaged() bool {
 	for _, key := range slices.Sorted(maps.Keys(c.st.Defaults.Managed)) {
 		if c.conflictsManaged(key, string(c.st.Defaults.Managed[key])) {
 			c.refuse(rpc.CodeRefused, "params", RuleMode, "managed_config.toml of this machine sets "+key+", which wins over what the bridge sets for a thread",
@@ -53,14 +53,14 @@ func (c *decider) refuseManaged() bool {
 	return false
 }
 
-func (c *decider) conflictsManaged(key, value string) bool {
+func (c *overlayRule) conflictsManaged(key, value string) bool {
 	switch key {
 	case "features.hooks", "features.codex_hooks":
 		return value != "true"
 	case projectsKey: // under "user" it counts as the user's own trust
 		return c.p.trust == trustNever && strings.Contains(value, `"`+string(trusted)+`"`)
 	case workspaceWriteKey + ".network_access":
-		return value == "true" && !c.p.network && c.level == WorkspaceWrite && c.takesManagedSandbox()
+		return value == "true" && !c.p.network && c.sandbox.level == WorkspaceWrite && c.takesManagedSandbox()
 	case workspaceWriteKey + ".writable_roots": // also roots of a read-only thread
 		_, loose := c.allowedDefaultRoots()
 		return loose && c.takesManagedSandbox()
@@ -71,6 +71,6 @@ func (c *decider) conflictsManaged(key, value string) bool {
 
 // takesManagedSandbox reports whether sandbox_workspace_write of a managed layer counts in a new thread. In a
 // resumed one the sandbox of Codex's response decides.
-func (c *decider) takesManagedSandbox() bool {
-	return c.spec.startsThread && c.p.letsWrite() && !c.builtinProfile && !c.sent.Profile.Defined
+func (c *overlayRule) takesManagedSandbox() bool {
+	return c.spec.startsThread && c.p.letsWrite() && !c.sandbox.builtinProfile && !c.ownProfile
 }

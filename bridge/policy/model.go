@@ -33,10 +33,10 @@ func (p *Policy) allowsEffort(name string) bool {
 	return p.efforts == nil || slices.Contains(p.efforts, name)
 }
 
-func (c *decider) decideModel([]string) {
+func decideModel(c *request, overlayNamesModel bool) {
 	v := c.params.Get("model")
 	if IsUnset(v) {
-		if c.spec.usesDefaults && !c.overlayNamesModel {
+		if c.spec.usesDefaults && !overlayNamesModel {
 			c.decideOmittedModel()
 		}
 		return
@@ -46,7 +46,7 @@ func (c *decider) decideModel([]string) {
 	}
 }
 
-func (c *decider) decideOmittedModel() {
+func (c *request) decideOmittedModel() {
 	reason := ""
 	switch d := c.st.Defaults; {
 	case c.p.models == nil:
@@ -70,7 +70,7 @@ func (c *decider) decideOmittedModel() {
 
 // replacementModel returns the model that replaces v; false if v may stay, or if the message is
 // refused for lack of a replacement.
-func (c *decider) replacementModel(field string, v rpc.Value) (to []byte, replaced bool) {
+func (c *request) replacementModel(field string, v rpc.Value) (to []byte, replaced bool) {
 	if c.p.models == nil {
 		return nil, false
 	}
@@ -84,7 +84,7 @@ func (c *decider) replacementModel(field string, v rpc.Value) (to []byte, replac
 //
 // Measured with Codex 0.169 and 0.171: the default of the release is the first of the list, and newer
 // models of a family come before older ones.
-func (c *decider) chooseModel(field, reason string) (to []byte, ok bool) {
+func (c *request) chooseModel(field, reason string) (to []byte, ok bool) {
 	if name := c.p.DefaultModel(c.st.Models); name != "" {
 		return JSONString(name), true
 	}
@@ -142,7 +142,7 @@ func (p *Policy) effortList() string {
 	return ruleEfforts + " [" + strings.Join(p.efforts, ", ") + "]"
 }
 
-func (c *decider) decideEffort([]string) {
+func (c *request) decideEffort() {
 	v := c.params.Get("effort")
 	if to, ok := c.replacementEffort(v); ok {
 		c.setField("effort", to, ruleEfforts, formatValue(v)+" is not in "+c.p.effortList())
@@ -151,7 +151,7 @@ func (c *decider) decideEffort([]string) {
 
 // replacementEffort returns the effort that replaces v; false if v may stay. null keeps the
 // thread's effort.
-func (c *decider) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
+func (c *request) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
 	if IsUnset(v) || c.p.efforts == nil {
 		return nil, false
 	}
@@ -166,7 +166,7 @@ func (c *decider) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
 }
 
 // refuseEffort refuses the message if no effort is allowed.
-func (c *decider) refuseEffort(reason string) {
+func (c *request) refuseEffort(reason string) {
 	c.refuse(rpc.CodeRefused, "params.effort", ruleEfforts, reason, noEfforts)
 }
 
@@ -175,7 +175,7 @@ const noEfforts = "the configuration files have no common effort; change the lis
 // decideCollaborationMode checks collaborationMode. Measured with Codex 0.169: its model and effort
 // win over the fields of the same message, and Codex also reads arrays for both objects and
 // {"plan": null} for the mode. So the bridge removes any other form.
-func (c *decider) decideCollaborationMode([]string) {
+func (c *request) decideCollaborationMode() {
 	const field = "collaborationMode"
 	v := c.params.Get(field)
 	if IsUnset(v) {

@@ -11,7 +11,7 @@ import (
 //
 // Measured with Codex 0.169: with Bedrock it writes another model provider into the user's
 // configuration.
-func (c *decider) checkLogin([]string) {
+func (c *request) checkLogin() {
 	v := c.params.Get("type")
 	for _, kind := range [...]string{"apiKey", "chatgpt", "chatgptDeviceCode", "chatgptAuthTokens"} {
 		if v.Is(kind) {
@@ -43,7 +43,7 @@ func AccountChange(m *rpc.Message) (Decision, bool) {
 // commands and patches in the thread's sandbox without a question. So a review is refused if the
 // policy requires a question for each command, or leaves the questions of policy.rule and
 // policy.escalation to Codex, unless the bridge asks by hooks, which run in a review.
-func (c *decider) checkReview([]string) {
+func (c *request) checkReview() {
 	t := c.st.Thread
 	if string(t.Approval) == `"untrusted"` && (c.p.asksEscalation || c.p.rules != nil && c.p.rules.Asks()) {
 		c.refuse(rpc.CodeRefused, "", ruleGate, "Codex runs the commands of a review without a question, and policy.rule or policy.escalation requires one for some",
@@ -62,7 +62,7 @@ func (c *decider) checkReview([]string) {
 
 // decideRealtimeModel removes a forbidden model of a voice session. Codex's configuration then
 // gives the model, which is of another family than a turn's.
-func (c *decider) decideRealtimeModel([]string) {
+func (c *request) decideRealtimeModel() {
 	v := c.params.Get("model")
 	if IsUnset(v) {
 		return
@@ -73,7 +73,7 @@ func (c *decider) decideRealtimeModel([]string) {
 }
 
 // dropInitialItems removes earlier messages that the client claims for a voice session.
-func (c *decider) dropInitialItems([]string) {
+func (c *request) dropInitialItems() {
 	if !IsUnset(c.params.Get("initialItems")) {
 		c.dropField("initialItems", RuleMode, "the client could invent earlier messages, also of the developer")
 	}
@@ -84,7 +84,7 @@ func (c *decider) dropInitialItems([]string) {
 // Measured with Codex 0.169: for a thread, Codex loads the configuration again without the thread's
 // overlay, and starts the servers of a project that the user's file trusts, regardless of
 // policy.project_trust.
-func (c *decider) dropServersThread(fields []string) {
+func (c *request) dropServersThread(fields []string) {
 	for _, field := range fields { // the others say which server of the thread
 		if c.p.trust == trustNever && !IsUnset(c.params.Get(field)) {
 			c.dropField(field, ruleTrust, "for a thread, Codex would start the servers of the project's configuration")
@@ -94,7 +94,7 @@ func (c *decider) dropServersThread(fields []string) {
 
 // refuseHistory refuses to open a thread from a file or a history of the client, which could
 // contain invented messages of the model.
-func (c *decider) refuseHistory(fields []string) {
+func (c *request) refuseHistory(fields []string) {
 	for _, field := range fields {
 		if !IsUnset(c.params.Get(field)) {
 			c.refuse(rpc.CodeRefused, "params."+field, RuleMode,
@@ -105,7 +105,7 @@ func (c *decider) refuseHistory(fields []string) {
 }
 
 // refuseToolOutput refuses a tool result that the client sends.
-func (c *decider) refuseToolOutput(fields []string) {
+func (c *request) refuseToolOutput(fields []string) {
 	for _, field := range fields {
 		if !IsUnset(c.params.Get(field)) {
 			c.refuse(rpc.CodeRefused, "params."+field, RuleMode,
@@ -117,7 +117,7 @@ func (c *decider) refuseToolOutput(fields []string) {
 
 // dropDisabledPlugins removes disabledPluginIds. Measured with Codex 0.169: a disabled plugin's
 // hooks do not run, in this turn and in later ones. An empty list enables all plugins.
-func (c *decider) dropDisabledPlugins(fields []string) {
+func (c *request) dropDisabledPlugins(fields []string) {
 	for _, field := range fields {
 		if v := c.params.Get(field); !IsUnset(v) && (v.Kind() != rpc.Array || v.Len() > 0) {
 			c.dropField(field, RuleMode, "it would disable the plugins' hooks, which check the thread")
@@ -127,7 +127,7 @@ func (c *decider) dropDisabledPlugins(fields []string) {
 
 // dropCapabilityRoots removes folders from which a hosting platform would load code and
 // instructions.
-func (c *decider) dropCapabilityRoots(fields []string) {
+func (c *request) dropCapabilityRoots(fields []string) {
 	for _, field := range fields {
 		if !IsUnset(c.params.Get(field)) {
 			c.dropField(field, RuleMode, "only Codex's configuration chooses capabilities")
@@ -140,7 +140,7 @@ const maxOptOuts = 4096
 
 // checkCapabilities refuses capabilities of another form. Measured with Codex 0.169: it also reads
 // an array, in the order of the fields.
-func (c *decider) checkCapabilities([]string) {
+func (c *request) checkCapabilities() {
 	capabilities := c.params.Get("capabilities")
 	if !IsUnset(capabilities) && capabilities.Kind() != rpc.Object {
 		c.refuse(rpc.CodeInvalidParams, "params.capabilities", RuleMode, "it is "+capabilities.Kind().String(), "send an object")

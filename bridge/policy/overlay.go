@@ -36,7 +36,26 @@ func (p *Policy) AllowsOverlayOf(was *Policy) bool {
 // trimming, but not inner keys. If a table has a nested and a dotted form, a random one wins (11 to
 // 5 of 16 attempts). So the bridge removes every form of a key that it sets, and writes the dotted
 // form.
-func (c *decider) decideOverlay([]string) {
+//
+// keys are those that the overlay must have. It reports whether the overlay has an allowed model.
+func decideOverlay(in folders, o overlaySettings, sandbox threadSandbox, profile threadProfile, keys requiredKeys) (namesModel bool) {
+	c := overlayRule{folders: &in, sandbox: sandbox, ownProfile: profile.Defined, fewerRoots: o.fewerRoots || sandbox.fewerRoots, keys: slices.Clone(keys)}
+	c.decide()
+	return c.namesModel
+}
+
+// overlayRule decides about the overlay of a thread.
+type overlayRule struct {
+	*folders
+	sandbox    threadSandbox
+	ownProfile bool         // the overlay defines the bridge's profile
+	fewerRoots bool         // the thread has fewer writable roots than Codex's configuration
+	keys       requiredKeys // that the overlay must have
+	dotted     requiredKeys // nested keys that can only narrow, in dotted form
+	namesModel bool         // the overlay has an allowed model
+}
+
+func (c *overlayRule) decide() {
 	c.requireDefaults()
 	c.requirePins()
 	v := c.params.Get("config")
@@ -50,9 +69,9 @@ func (c *decider) decideOverlay([]string) {
 		return
 	}
 	missing := bytes.NewBufferString("{")
-	c.dotted = slices.DeleteFunc(c.dotted, func(w requiredKey) bool { return c.findRequired(w.key) != nil })
-	for _, w := range slices.Concat(c.required, c.dotted) {
-		if w.present || w.withModel && !c.overlayNamesModel {
+	c.dotted = slices.DeleteFunc(c.dotted, func(w requiredKey) bool { return c.keys.find(w.key) != nil })
+	for _, w := range slices.Concat(c.keys, c.dotted) {
+		if w.present || w.withModel && !c.namesModel {
 			continue
 		}
 		c.recordChange("config."+w.key, rpc.Value{}, w.raw, w.rule, w.reason)
@@ -79,7 +98,7 @@ func (c *decider) decideOverlay([]string) {
 // decideTable checks one object of the overlay at path. It reports whether a member remains because
 // the policy allows it. narrow are keys below path that may remain because they can only narrow, and
 // that their outermost key decides about.
-func (c *decider) decideTable(v rpc.Value, path []string) (kept bool, narrow []string) {
+func (c *overlayRule) decideTable(v rpc.Value, path []string) (kept bool, narrow []string) {
 	for key, m := range v.Members() {
 		if c.err != nil {
 			return kept, narrow
@@ -117,10 +136,10 @@ func (c *decider) decideTable(v rpc.Value, path []string) (kept bool, narrow []s
 }
 
 // decideLeaf checks one value of the overlay at path. key is its name in object.
-func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []string, top bool) (kept bool) {
+func (c *overlayRule) decideLeaf(object rpc.Value, key string, m rpc.Value, path []string, top bool) (kept bool) {
 	name := strings.Join(path, ".")
 	field := "config." + name
-	want := c.findRequired(name)
+	want := c.keys.find(name)
 	if want != nil && top && bytes.Equal(m.Raw(), want.raw) {
 		// The client sent the bridge's own value.
 		want.present = true
@@ -168,7 +187,7 @@ func (c *decider) decideLeaf(object rpc.Value, key string, m rpc.Value, path []s
 
 // decideModelLeaf checks models and efforts at any place of an overlay, such as model, review_model
 // and plan_mode_reasoning_effort.
-func (c *decider) decideModelLeaf(object rpc.Value, key string, m rpc.Value, path []string, field string, want *requiredKey) (kept bool) {
+func (c *overlayRule) decideModelLeaf(object rpc.Value, key string, m rpc.Value, path []string, field string, want *requiredKey) (kept bool) {
 	p, last := c.p, len(path)-1
 	for i, s := range path {
 		model := p.models != nil && (s == "model" || strings.HasSuffix(s, "_model"))
@@ -195,7 +214,7 @@ func (c *decider) decideModelLeaf(object rpc.Value, key string, m rpc.Value, pat
 		}
 	}
 	if slices.Equal(path, []string{"model"}) {
-		c.overlayNamesModel = true
+		c.namesModel = true
 	}
 	if want != nil {
 		want.present = true

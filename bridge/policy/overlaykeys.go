@@ -34,7 +34,7 @@ func forbiddenReason(path []string, leaf bool) string {
 }
 
 // refuseForbiddenLoss is refuseLoss for a key that never passes, for the reason advice.
-func (c *decider) refuseForbiddenLoss(path []string, m rpc.Value, advice string) bool {
+func (c *request) refuseForbiddenLoss(path []string, m rpc.Value, advice string) bool {
 	row := findLoss(path, string(m.Raw()))
 	if row == nil || c.st.Rewritten || c.readsForbidden(path, m) {
 		return false
@@ -46,7 +46,7 @@ func (c *decider) refuseForbiddenLoss(path []string, m rpc.Value, advice string)
 
 // readsForbidden reports whether the bridge takes the value of a key that never passes from the overlay of a
 // thread, or whether its loss only narrows.
-func (c *decider) readsForbidden(path []string, m rpc.Value) bool {
+func (c *request) readsForbidden(path []string, m rpc.Value) bool {
 	switch {
 	case path[0] == featuresKey: // hooks stay on
 		return path[1] != "plugins"

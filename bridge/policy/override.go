@@ -51,7 +51,7 @@ func (o *override) keyToAllow(path []string) string {
 
 // refuseLoss refuses a request for an overlay key that the bridge would have to remove, if that
 // would send data to another place or weaken something. It returns false if the key may go.
-func (c *decider) refuseLoss(path []string, m rpc.Value) bool {
+func (c *request) refuseLoss(path []string, m rpc.Value) bool {
 	row := findLoss(path, string(m.Raw()))
 	if row == nil || c.definesServer(path) {
 		return false
@@ -70,20 +70,22 @@ const notAllowedKey = "no pattern in " + ruleKeys + " allows it"
 // Measured with Codex 0.169: a field of the request wins over the overlay, and the overlay over the
 // configuration and, for the sandbox, over the thread's. With a key of sandbox_workspace_write in the
 // overlay of a resume, Codex takes its default in place of the stored sandbox.
-func (c *decider) readOverlay([]string) {
+//
+// It narrows State.Defaults by what the overlay has.
+func readOverlay(c *request) (found overlaySettings) {
 	overlay := c.params.Get("config")
-	c.overlayReadOnly = overlay.Get("sandbox_mode").Is(ReadOnly.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[ReadOnly])
-	c.overlayWorkspace = overlay.Get("sandbox_mode").Is(WorkspaceWrite.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[WorkspaceWrite])
-	c.readOverlayRank(overlay)
-	c.overlayUser = overlay.Get("approvals_reviewer").Is("user")
+	found.readOnly = overlay.Get("sandbox_mode").Is(ReadOnly.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[ReadOnly])
+	found.workspaceWrite = overlay.Get("sandbox_mode").Is(WorkspaceWrite.String()) || overlay.Get(defaultPermissionsKey).Is(builtinProfiles[WorkspaceWrite])
+	found.beaten = !found.readOnly && c.isOverlayBeaten(overlay)
+	found.user = overlay.Get("approvals_reviewer").Is("user")
 	if v := overlay.Get(approvalPolicyKey); !IsUnset(v) {
-		c.overlayApproval = v
+		found.approval = v
 	}
 	if c.st.Defaults == nil {
-		return
+		return found
 	}
 	d := *c.st.Defaults
-	c.configuredRoots = d.WritableRoots
+	found.configuredRoots = d.WritableRoots
 	table := overlay.Get(workspaceWriteKey)
 	has := func(key string) bool {
 		name := workspaceWriteKey + "." + key
@@ -96,29 +98,41 @@ func (c *decider) readOverlay([]string) {
 		d.WritableRoots = nil
 	} else {
 		d.WritableRoots = c.keptRoots(d.WritableRoots, overlay.Get(workspaceWriteKey+".writable_roots"), table.Get("writable_roots"))
-		c.overlayRoots = len(d.WritableRoots) < len(c.st.Defaults.WritableRoots)
+		found.fewerRoots = len(d.WritableRoots) < len(c.st.Defaults.WritableRoots)
 	}
 	c.st.Defaults = &d
+	return found
 }
 
-// readOverlayRank sets overlayBeaten: the overlay has a sandbox, and Codex's command line or the machine's
+// overlaySettings are settings of the overlay that stand for fields of the request.
+type overlaySettings struct {
+	readOnly        bool      // it asks for a read-only sandbox
+	workspaceWrite  bool      // it asks for workspace-write
+	beaten          bool      // Codex's default counts in place of its sandbox
+	user            bool      // it asks for the user as reviewer
+	approval        rpc.Value // its approval policy
+	fewerRoots      bool      // it asks for fewer writable roots than Codex's configuration
+	configuredRoots []string  // writable roots of Codex's configuration, without regard to the request
+}
+
+// isOverlayBeaten reports whether the overlay has a sandbox, and Codex's command line or the machine's
 // managed configuration have one that wins over it.
-func (c *decider) readOverlayRank(overlay rpc.Value) {
+func (c *request) isOverlayBeaten(overlay rpc.Value) bool {
 	mode, profile := !IsUnset(overlay.Get(sandboxModeKey)), !IsUnset(overlay.Get(defaultPermissionsKey))
-	if c.overlayReadOnly || !mode && !profile || !IsUnset(c.params.Get("sandbox")) || !IsUnset(c.params.Get(permissionsKey)) {
-		return
+	if !mode && !profile || !IsUnset(c.params.Get("sandbox")) || !IsUnset(c.params.Get(permissionsKey)) {
+		return false
 	}
 	d := c.st.Defaults
 	if d == nil {
 		c.want(WantConfiguration)
-		return
+		return false
 	}
-	c.overlayBeaten = d.BeatsProfile || d.BeatsMode && !profile
+	return d.BeatsProfile || d.BeatsMode && !profile
 }
 
 // keptRoots returns the roots that are in each of the lists, also by another path. A value that is not a list
 // counts as missing.
-func (c *decider) keptRoots(roots []string, lists ...rpc.Value) []string {
+func (c *request) keptRoots(roots []string, lists ...rpc.Value) []string {
 	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
 		return slices.ContainsFunc(lists, func(list rpc.Value) bool {
 			return list.Kind() == rpc.Array && !slices.ContainsFunc(slices.Collect(list.Elements()), func(v rpc.Value) bool {
@@ -129,7 +143,7 @@ func (c *decider) keptRoots(roots []string, lists ...rpc.Value) []string {
 }
 
 // isSameFolder reports whether two paths lead to one folder.
-func (c *decider) isSameFolder(a, b string) bool {
+func (c *request) isSameFolder(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -151,14 +165,14 @@ const (
 )
 
 // isNarrowestKey reports whether a key of the overlay may remain because m can only narrow.
-func (c *decider) isNarrowestKey(name string, m rpc.Value) bool {
+func (c *request) isNarrowestKey(name string, m rpc.Value) bool {
 	return c.spec.opensThread && c.p.isNarrowest(name, string(m.Raw())) && !c.definesServer(strings.Split(name, "."))
 }
 
 // definesServer reports whether path is a key of an MCP server that only the overlay starts or connects to, and may
 // not. Then the bridge removes the whole server, with its limits. Those of a server that the configuration has, too,
 // count: Codex merges both.
-func (c *decider) definesServer(path []string) bool {
+func (c *request) definesServer(path []string) bool {
 	if len(path) < 3 || path[0] != mcpServersKey {
 		return false
 	}
@@ -176,7 +190,7 @@ func (c *decider) definesServer(path []string) bool {
 
 // hasServer reports whether Codex's configuration has the MCP server, or may have it: on a command line that is not
 // known.
-func (c *decider) hasServer(name string) bool {
+func (c *request) hasServer(name string) bool {
 	switch d := c.st.Defaults; {
 	case d != nil:
 		return d.Servers[name]
@@ -190,7 +204,7 @@ func (c *decider) hasServer(name string) bool {
 // narrowsBelow reports whether the nested key at path, which the policy does not allow, may remain
 // because m can only narrow.
 // A pinned feature becomes false.
-func (c *decider) narrowsBelow(object rpc.Value, key string, m rpc.Value, path []string) bool {
+func (c *request) narrowsBelow(object rpc.Value, key string, m rpc.Value, path []string) bool {
 	name := strings.Join(path, ".")
 	if !c.spec.opensThread || !slices.Equal(path, strings.Split(name, ".")) {
 		return false
@@ -209,14 +223,14 @@ func (c *decider) narrowsBelow(object rpc.Value, key string, m rpc.Value, path [
 // Measured with Codex 0.169: a nested table replaces what -c sets in the same table, but a dotted
 // key does not. A table with an allowed key stays nested, because beside a table a dotted key is
 // lost at random.
-func (c *decider) addDotted(names []string) {
+func (c *overlayRule) addDotted(names []string) {
 	for _, name := range names {
 		raw := featureOff
 		if row := keys().byKey[name]; row != nil {
 			raw = []byte(row.narrowest)
 		}
-		if !slices.ContainsFunc(c.dotted, func(w requiredKey) bool { return w.key == name }) {
-			c.dotted = append(c.dotted, requiredKey{
+		if c.dotted.find(name) == nil {
+			c.dotted.add(requiredKey{
 				key: name, raw: raw, rule: ruleKeys,
 				reason: "the bridge writes the dotted form, because a nested table would replace values of Codex's command line",
 			})

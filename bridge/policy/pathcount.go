@@ -14,7 +14,7 @@ const maxPaths = 256
 var pathLists = []string{"cwds", "environments", "extraRoots", "roots", "runtimeWorkspaceRoots", "sandboxPolicy"}
 
 // checkPathCount refuses a message with too many paths, before one of them is resolved.
-func (c *decider) checkPathCount() {
+func (c *request) checkPathCount() {
 	count := 0
 	for _, field := range pathLists {
 		if count += countElements(c.params.Get(field)); count > maxPaths {

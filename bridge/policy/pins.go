@@ -66,18 +66,18 @@ func (p *Policy) pinReason(feature string) string {
 }
 
 // requirePins adds the pinned features to a thread's overlay if Codex was started without PinArgs.
-func (c *decider) requirePins() {
+func (c *overlayRule) requirePins() {
 	if !c.st.Unpinned {
 		return
 	}
 	for _, one := range c.p.pins {
-		c.required = append(c.required, requiredKey{key: one.key, raw: featureOff, rule: ruleKeys, reason: one.reason})
+		c.keys.add(requiredKey{key: one.key, raw: featureOff, rule: ruleKeys, reason: one.reason})
 	}
 }
 
 // addNestedPins disables the pinned features in a nested features table. Measured with Codex 0.169:
 // such a table replaces the command line's features.
-func (c *decider) addNestedPins(features rpc.Value) {
+func (c *request) addNestedPins(features rpc.Value) {
 	for _, one := range c.p.pins {
 		if name := strings.TrimPrefix(one.key, featuresKey+"."); !features.Get(name).Exists() {
 			c.set(features, name, "config."+one.key, featureOff, ruleKeys, one.reason)
@@ -86,7 +86,7 @@ func (c *decider) addNestedPins(features rpc.Value) {
 }
 
 // decidePinnedLeaf sets a pinned key of an overlay to false, and drops a look-alike.
-func (c *decider) decidePinnedLeaf(object rpc.Value, key string, m rpc.Value, name string, one pin, want *requiredKey) (kept bool) {
+func (c *request) decidePinnedLeaf(object rpc.Value, key string, m rpc.Value, name string, one pin, want *requiredKey) (kept bool) {
 	if name != one.key {
 		c.drop(object, key, "config."+name, ruleKeys, "the policy never allows it: "+one.reason)
 		return false

@@ -5,7 +5,7 @@ import "slices"
 // otherPolicyFile returns a policy file that governs path but not the thread; "" if there is none.
 // The policy file of a thread's first folder governs it, and its commands can't write that file. So
 // a turn can't move to, or get as a root, a folder with another policy file.
-func (c *decider) otherPolicyFile(path string) string {
+func (c *folders) otherPolicyFile(path string) string {
 	return c.st.otherPolicyFile(path, c.openingFolder())
 }
 
@@ -37,12 +37,12 @@ func (st State) otherPolicyFile(path, workspace string) string {
 }
 
 // canWorkIn reports whether a turn may work in path or write it.
-func (c *decider) canWorkIn(path string) bool {
+func (c *folders) canWorkIn(path string) bool {
 	return c.reachable(path) && c.otherPolicyFile(path) == ""
 }
 
 // barredReason returns why a turn may not work in path.
-func (c *decider) barredReason(path string) string {
+func (c *folders) barredReason(path string) string {
 	if c.st.overlapsSensitive(path) && !IsGoverning(path) {
 		return "a folder of Codex or of the policy, or contains one"
 	}

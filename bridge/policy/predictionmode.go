@@ -3,7 +3,7 @@ package policy
 // dropPredictionMode drops a field of a fork by which Codex takes the configuration of the loaded
 // parent instead of the overlay, and with it the parent's features, hooks, trust and permissions
 // profile.
-func (c *decider) dropPredictionMode(names []string) {
+func (c *request) dropPredictionMode(names []string) {
 	for _, field := range names {
 		v := c.params.Get(field)
 		if on, ok := v.Bool(); !IsUnset(v) && (on || !ok) {

@@ -108,7 +108,28 @@ func (f Profile) equal(other Profile) bool {
 
 // decideProfile defines the profile for an opening thread, and sends it in place of
 // workspace-write. A read-only thread has the profile too, because a turn may raise its sandbox.
-func (c *decider) decideProfile([]string) {
+//
+// It returns the sandbox and the keys that it got, with its changes.
+func decideProfile(in folders, at project, o overlaySettings, sandbox threadSandbox, keys requiredKeys) (threadSandbox, threadProfile, requiredKeys) {
+	c := profileRule{sandboxRule: sandboxRule{folders: &in, project: at, overlay: o, found: sandbox, keys: keys}}
+	c.decide()
+	return c.found, c.profile, c.keys
+}
+
+// threadProfile is the permissions profile that a request gives the thread that it opens.
+type threadProfile struct {
+	Profile
+	variant string // SentSettings.ProfileName
+}
+
+// profileRule decides about the permissions profile of a thread that opens.
+type profileRule struct {
+	sandboxRule
+	profile        threadProfile
+	profileFolders []string // the writable folders for which the thread has a profile
+}
+
+func (c *profileRule) decide() {
 	user := c.userProfile()
 	if c.err != nil || !c.p.letsWrite() && user == nil && len(c.st.Secrets) == 0 {
 		return
@@ -124,15 +145,15 @@ func (c *decider) decideProfile([]string) {
 	// Measured with Codex 0.169: it ignores the overlay of a loaded thread, unless the client has
 	// unsubscribed.
 	loaded := c.st.LoadedProfile != nil && c.m.Method == "thread/resume"
-	if loaded && !c.keepLoadedProfile() || !c.sent.Profile.Defined {
+	if loaded && !c.keepLoadedProfile() || !c.profile.Defined {
 		return
 	}
 	stays := loaded && !c.st.Unsubscribed // Codex keeps the thread's sandbox
 	f, own := parseProfileName(textOf(c.params.Get(permissionsKey)))
-	to := c.level
-	named := c.userSandbox && !IsUnset(c.params.Get(permissionsKey)) // so the stored sandbox does not count
+	to := c.found.level
+	named := c.found.userSandbox && !IsUnset(c.params.Get(permissionsKey)) // so the stored sandbox does not count
 	switch d := c.st.Defaults; {
-	case c.sent.Sandbox != "" || named:
+	case c.found.mode != "" || named:
 	case !c.spec.startsThread && c.st.StoredSandbox == nil && !(stays && c.knowsSandbox()):
 		c.want(WantStoredSandbox)
 		return
@@ -144,7 +165,7 @@ func (c *decider) decideProfile([]string) {
 		}
 		stored := c.restoredSandbox(stays)
 		to, _ = parseMode(stored.Mode)
-		if to == FullAccess && user != nil && !stays && c.sent.Profile.Denies() && stored.Profile != builtinProfiles[FullAccess] {
+		if to == FullAccess && user != nil && !stays && c.profile.Denies() && stored.Profile != builtinProfiles[FullAccess] {
 			to = WorkspaceWrite // Codex alone would restore full access without what the profile denies, which no request can name
 			c.recordChange("sandbox", rpc.Value{}, JSONString(to.String()), ruleUser,
 				"a resumed thread with full access would lose what the permissions profile "+user.Name+" denies; a turn can ask for full access")
@@ -162,13 +183,13 @@ func (c *decider) decideProfile([]string) {
 	case d.Sandbox == "" && d.Permissions == "" && !c.knowsProject():
 		to = ReadOnly
 	}
-	if user != nil && !user.Writes && c.sent.Sandbox == "" {
+	if user != nil && !user.Writes && c.found.mode == "" {
 		to = ReadOnly // a stored sandbox may be the user's profile, which writes less than workspace-write
 	}
 	to, _, _ = c.allowedLevel(to)
 	defer func() { c.requireDefaultPermissions(to, f) }()
 	switch {
-	case to == WorkspaceWrite || c.sent.Sandbox != "":
+	case to == WorkspaceWrite || c.found.mode != "":
 	case user != nil && !user.Writes:
 		c.setUserReadOnly(ruleUser, user.readOnlyReason())
 	default:
@@ -178,45 +199,45 @@ func (c *decider) decideProfile([]string) {
 		}
 		c.setMode(to, ruleProtected, reason)
 	}
-	if to == ReadOnly && c.sent.Profile.hasReadOnly() {
+	if to == ReadOnly && c.profile.hasReadOnly() {
 		f = profileVariant{readOnly: true}
-		c.setProfile(c.sent.Profile.nameOf(f), "sandbox")
+		c.setProfile(c.profile.nameOf(f), "sandbox")
 		if !stays {
-			c.sent.ProfileName = c.sent.Profile.nameOf(f)
+			c.profile.variant = c.profile.nameOf(f)
 		}
 	}
 	if to == WorkspaceWrite {
-		if c.checkLinks("params.cwd", c.sent.Profile.Entries, c.profileFolders); c.err != nil {
+		if c.checkLinks("params.cwd", c.profile.Entries, c.profileFolders); c.err != nil {
 			return
 		}
 		f.readOnly = false
 		switch d := c.st.Defaults; {
-		case d == nil || own || !c.spec.startsThread && c.sent.Sandbox == "" && !named:
-		case c.userSandbox:
+		case d == nil || own || !c.spec.startsThread && c.found.mode == "" && !named:
+		case c.found.userSandbox:
 			f = profileVariant{network: user != nil && user.networkOn}
-		case !c.builtinProfile:
+		case !c.found.builtinProfile:
 			f = profileVariant{network: d.Network, noTmpdir: d.NoTmpdir, noSlashTmp: d.NoSlashTmp, roots: true}
 		}
 		f.network = f.network && c.p.network
-		f.roots = f.roots && len(c.sent.Profile.Roots) > 0 && c.forbiddenRoot(c.sent.Profile.Roots) == ""
-		c.setProfile(c.sent.Profile.nameOf(f), "sandbox")
-		c.sent.Sandbox = to.String()
+		f.roots = f.roots && len(c.profile.Roots) > 0 && c.forbiddenRoot(c.profile.Roots) == ""
+		c.setProfile(c.profile.nameOf(f), "sandbox")
+		c.found.mode = to.String()
 		if !stays {
-			c.sent.ProfileName = c.sent.Profile.nameOf(f)
+			c.profile.variant = c.profile.nameOf(f)
 		}
 	}
 }
 
 // knowsSandbox reports whether the bridge knows the thread's current sandbox.
-func (c *decider) knowsSandbox() bool { return c.st.Thread != nil && c.st.Thread.Sandbox != "" }
+func (c *request) knowsSandbox() bool { return c.st.Thread != nil && c.st.Thread.Sandbox != "" }
 
 // keepLoadedProfile keeps the profile of a thread that Codex has loaded. It returns false if that
 // profile protects less than needed now, or if Codex may load the thread again with another one.
-func (c *decider) keepLoadedProfile() bool {
-	has, needed := *c.st.LoadedProfile, c.sent.Profile
+func (c *profileRule) keepLoadedProfile() bool {
+	has, needed := *c.st.LoadedProfile, c.profile.Profile
 	if has.covers(needed) && (!c.st.Unsubscribed || has.equal(needed) || c.resendsProfile(has)) {
 		has.Secrets = needed.Secrets
-		c.sent.Profile = has
+		c.profile.Profile = has
 		return true
 	}
 	if c.st.Defaults == nil { // the needed profile depends on them
@@ -229,11 +250,11 @@ func (c *decider) keepLoadedProfile() bool {
 }
 
 // openingFolder returns the folder in which the thread opens; "" if unknown.
-func (c *decider) openingFolder() string { return cmp.Or(c.workspace, c.st.ThreadFolder) }
+func (c *folders) openingFolder() string { return cmp.Or(c.workspace, c.st.ThreadFolder) }
 
 // defineProfile adds the profile to the overlay if a path needs it, if the bridge has secrets, or if
 // the user's own profile denies something.
-func (c *decider) defineProfile(user *UserProfile) {
+func (c *profileRule) defineProfile(user *UserProfile) {
 	folder := c.openingFolder()
 	if !c.p.letsWrite() || folder == "" || !isUsableWorkspace(c.st, folder) {
 		c.wantIf(c.p.letsWrite() && folder == "" && !c.spec.startsThread && !c.st.UnknownThread, WantThreadFolder)
@@ -265,7 +286,7 @@ func (c *decider) defineProfile(user *UserProfile) {
 	if c.err != nil {
 		return
 	}
-	inner := c.innerRoots(outer)
+	inner := c.innerRoots(outer, c.overlay.configuredRoots)
 	if c.refuseEnvironmentAround(inner); c.err != nil {
 		return
 	}
@@ -279,7 +300,7 @@ func (c *decider) defineProfile(user *UserProfile) {
 }
 
 // requireProfile has the overlay define the profile with the entries of the bridge and of the user.
-func (c *decider) requireProfile(user *UserProfile, entries map[string]any, roots, folders []string) {
+func (c *profileRule) requireProfile(user *UserProfile, entries map[string]any, roots, folders []string) {
 	if c.checkEntries(entries, roots); c.err != nil {
 		return
 	}
@@ -304,8 +325,8 @@ func (c *decider) requireProfile(user *UserProfile, entries map[string]any, root
 		}
 	}
 	c.keepNarrowed(&profile)
-	c.sent.Profile = profile
-	c.required = append(c.required, requiredKey{
+	c.profile.Profile = profile
+	c.keys.add(requiredKey{
 		key: permissionsKey, raw: profile.table(), rule: ruleProtected,
 		reason: "commands must not write protected paths and policy files, or read secrets of the bridge or what the user's own profile denies",
 	})

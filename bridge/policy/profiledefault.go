@@ -9,12 +9,12 @@ const defaultPermissionsKey = "default_permissions"
 // profile of its turns, count before default_permissions. Codex reads the overlay again without
 // them for app/read of the thread and for a subagent with a role, and fails if it has profiles and
 // no default_permissions.
-func (c *decider) requireDefaultPermissions(to level, variant profileVariant) {
+func (c *profileRule) requireDefaultPermissions(to level, variant profileVariant) {
 	name := builtinProfiles[ReadOnly]
 	if to == WorkspaceWrite || variant.readOnly {
-		name = c.sent.Profile.nameOf(variant)
+		name = c.profile.nameOf(variant)
 	}
-	c.required = append(c.required, requiredKey{
+	c.keys.add(requiredKey{
 		key: defaultPermissionsKey, raw: JSONString(name), rule: ruleProtected,
 		reason: "Codex does not read profiles without a default",
 	})

@@ -14,7 +14,7 @@ import (
 const workspaceRootsKey = ":workspace_roots"
 
 // profileEntries returns the entries of the profile: the access of commands by path. They protect
-// paths from writing, and hide the bridge's secrets. inner are those of decider.innerRoots.
+// paths from writing, and hide the bridge's secrets. inner are those of folders.innerRoots.
 func (p *Policy) profileEntries(st State, folders []string, inner map[string]string) map[string]any {
 	entries := p.protectedEntries(st, folders, inner)
 	switch {

@@ -9,7 +9,7 @@ import (
 
 // keepNarrowed keeps the denials that an earlier policy of the thread has put into the request. That policy may have
 // known more, such as the roots that it removed, or the thread's stored profile.
-func (c *decider) keepNarrowed(profile *Profile) {
+func (c *request) keepNarrowed(profile *Profile) {
 	if !c.st.Rewritten {
 		return
 	}

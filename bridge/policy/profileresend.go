@@ -9,7 +9,7 @@ import (
 // client has unsubscribed from: Codex may keep the thread, or load it anew. It returns false if the
 // policy does not let the thread write what the profile does. The caller has checked that the
 // profile protects all required paths.
-func (c *decider) resendsProfile(has Profile) bool {
+func (c *profileRule) resendsProfile(has Profile) bool {
 	workspace := c.openingFolder()
 	for at, access := range has.Entries {
 		if access == "write" && filepath.IsAbs(at) && !(workspace != "" && Within(workspace, at)) && !c.st.OverlapsTemp(at) && !c.isAllowedRoot(at) {
@@ -19,8 +19,8 @@ func (c *decider) resendsProfile(has Profile) bool {
 	if !has.Defined {
 		return false
 	}
-	c.required = slices.DeleteFunc(c.required, func(r requiredKey) bool { return r.key == permissionsKey })
-	c.required = append(c.required, requiredKey{
+	c.keys = slices.DeleteFunc(slices.Clone(c.keys), func(r requiredKey) bool { return r.key == permissionsKey })
+	c.keys.add(requiredKey{
 		key: permissionsKey, raw: has.table(), rule: ruleProtected,
 		reason: "commands must not write what governs the thread",
 	})

@@ -3,7 +3,7 @@ package policy
 import "slices"
 
 // setProfile sends the profile of that name in place of field.
-func (c *decider) setProfile(name, field string) {
+func (c *request) setProfile(name, field string) {
 	const reason = "the bridge's profile protects policy files and protected paths"
 	if c.params.Get(field).Exists() {
 		c.dropField(field, ruleProtected, reason)
@@ -19,19 +19,19 @@ func (c *decider) setProfile(name, field string) {
 
 // decideTurnProfile sends the profile in place of a sandboxPolicy, which would override it. It also
 // names the profile if the thread's stored sandbox came back without it.
-func (c *decider) decideTurnProfile([]string) {
+func decideTurnProfile(c folders, turn turnSandbox) {
 	t := c.st.Thread
 	if t == nil || !t.Profile.Defined {
 		return
 	}
-	if c.checkTurnLinks(); c.err != nil {
+	if c.checkTurnLinks(turn); c.err != nil {
 		return
 	}
 	switch {
-	case c.hasTurnPolicy:
-		o := c.turnPolicy
+	case turn.hasPolicy:
+		o := turn.policy
 		f := profileVariant{network: o.network && c.p.network, noTmpdir: o.noTmpdir, noSlashTmp: o.noSlashTmp}
-		for _, root := range c.turnRoots {
+		for _, root := range turn.roots {
 			switch {
 			case Within(t.Workspace, root):
 			case withinAny(t.Profile.Roots, root):
@@ -47,33 +47,33 @@ func (c *decider) decideTurnProfile([]string) {
 				"the thread's profile would also make "+barred+" writable, which the policy forbids")
 		}
 		c.setProfile(t.Profile.nameOf(f), "sandboxPolicy")
-	case c.readOnlyTurn && t.Profile.hasReadOnly():
+	case turn.readOnly && t.Profile.hasReadOnly():
 		if on, _ := c.params.Get("sandboxPolicy").Get("networkAccess").Bool(); on && c.p.network {
 			c.recordChange("sandboxPolicy.networkAccess", c.params.Get("sandboxPolicy").Get("networkAccess"), featureOff, ruleUser,
 				"a read-only turn that keeps what the thread's profile denies has no network")
 		}
 		c.setProfile(t.Profile.nameOf(profileVariant{readOnly: true}), "sandboxPolicy")
-	case t.LacksProfile && !c.readOnlyTurn && IsUnset(c.params.Get("sandboxPolicy")) && IsUnset(c.params.Get(permissionsKey)):
+	case t.LacksProfile && !turn.readOnly && IsUnset(c.params.Get("sandboxPolicy")) && IsUnset(c.params.Get(permissionsKey)):
 		c.setProfile(t.Profile.nameOf(profileVariant{readOnly: t.Sandbox == ReadOnly.String()}), "sandboxPolicy")
 	}
 }
 
 // checkTurnLinks is checkLinks for a turn of a thread with the profile: one that asks to write the workspace, in
 // any form, or one that keeps a sandbox that may.
-func (c *decider) checkTurnLinks() {
+func (c *folders) checkTurnLinks(turn turnSandbox) {
 	t, field := c.st.Thread, "params.threadId"
 	for _, name := range []string{permissionsKey, "sandboxPolicy"} {
 		if !IsUnset(c.params.Get(name)) {
 			field = "params." + name
 		}
 	}
-	keeps := field == "params.threadId" && t.Sandbox == WorkspaceWrite.String() && !c.readOnlyTurn // see narrowKeptSandbox
-	if !keeps && !c.hasTurnPolicy && !c.namesBridgeProfile {
+	keeps := field == "params.threadId" && t.Sandbox == WorkspaceWrite.String() && !turn.readOnly // see narrowKeptSandbox
+	if !keeps && !turn.hasPolicy && !turn.namesBridgeProfile {
 		return
 	}
 	folders := slices.Concat([]string{t.Workspace}, t.WorkspaceRoots(c.st), c.newlyWritable)
 	named, _ := parseProfileName(textOf(c.params.Get(permissionsKey)))
-	if c.namesBridgeProfile && named.roots || slices.ContainsFunc(c.turnRoots, func(root string) bool { return withinAny(t.Profile.Roots, root) }) {
+	if turn.namesBridgeProfile && named.roots || slices.ContainsFunc(turn.roots, func(root string) bool { return withinAny(t.Profile.Roots, root) }) {
 		folders = append(folders, t.Profile.Roots...)
 	}
 	if IsUnset(c.params.Get("cwd")) && t.Cwd != "" && !Within(t.Workspace, t.Cwd) {
@@ -84,7 +84,7 @@ func (c *decider) checkTurnLinks() {
 
 // lowerTurnProfile replaces the variant that a turn names if the policy now allows less. The
 // profile keeps the roots and the network from the time when the thread opened.
-func (c *decider) lowerTurnProfile(f profileVariant) {
+func (c *folders) lowerTurnProfile(f profileVariant) {
 	const field = "permissions"
 	name := c.st.Thread.Profile.nameOf
 	if !c.params.Get(field).Is(name(f)) {
@@ -105,7 +105,7 @@ func (c *decider) lowerTurnProfile(f profileVariant) {
 }
 
 // forbiddenRoot returns the first root that the policy does not allow; "" if there is none.
-func (c *decider) forbiddenRoot(roots []string) string {
+func (c *folders) forbiddenRoot(roots []string) string {
 	for _, root := range roots {
 		if !c.isAllowedRoot(root) {
 			return root
@@ -115,7 +115,7 @@ func (c *decider) forbiddenRoot(roots []string) string {
 }
 
 // isAllowedRoot reports whether the policy allows a writable root of Codex's configuration.
-func (c *decider) isAllowedRoot(root string) bool {
+func (c *folders) isAllowedRoot(root string) bool {
 	return writableBelowAny(c.allowed(), root) && !c.st.overlapsSensitive(root) && !c.st.isInPath(root) && !c.st.holdsLink(root) &&
 		!c.p.isProtected(c.allowed(), root) && !c.p.leadsToProtected(root)
 }

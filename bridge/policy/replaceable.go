@@ -6,7 +6,7 @@ import (
 
 // isReplaceable reports whether commands could replace the folder at path, or one above it, by a
 // link. A new thread has no commands yet, but those of other threads count.
-func (c *decider) isReplaceable(path string) bool {
+func (c *folders) isReplaceable(path string) bool {
 	switch {
 	case c.p.maxLevel == ReadOnly:
 		return false
@@ -20,7 +20,7 @@ func (c *decider) isReplaceable(path string) bool {
 // replace path by a link; "" if there is none. Such folders are the workspace, the thread's roots,
 // temporary folders, and folders that were writable before or are by this message. For the last two
 // it also returns a folder inside path, unless path itself was writable for the thread.
-func (c *decider) overlappingWritable(path string) string {
+func (c *folders) overlappingWritable(path string) string {
 	var folders []string
 	if c.workspace != "" && writableBelowAny(c.allowed(), c.workspace) {
 		folders = append(folders, c.workspace)
@@ -60,7 +60,7 @@ func findNested(folders []string, path string) string {
 
 // canNarrow reports whether a turn may work in a folder inside the workspace that is not a root itself.
 // A client that changes settings waits for exactly those.
-func (c *decider) canNarrow(path string) bool {
+func (c *folders) canNarrow(path string) bool {
 	return c.m.Method == "turn/start" && Within(c.workspace, path) &&
 		(findNested(c.st.Writable, path) == "" || c.p.mayStayInside(&c.st, c.allowed(), c.workspace, path))
 }
@@ -81,7 +81,7 @@ func (p *Policy) mayStayInside(st *State, allowed []string, workspace, path stri
 //
 // Measured with Codex 0.169 for writableRoots of a sandboxPolicy: with ["WORKSPACE/a/sub"] a
 // command renamed a and made a/sub a link. Codex follows it at the next turn.
-func (c *decider) enclosingWritable(root string) string {
+func (c *folders) enclosingWritable(root string) string {
 	folders := append(slices.Clone(c.allowed()), c.workspace)
 	for _, t := range c.st.Temps {
 		folders = append(folders, t.Path)
@@ -97,7 +97,7 @@ func (c *decider) enclosingWritable(root string) string {
 // innerRoot returns a root of the thread, or its cwd, inside the workspace; "" if there is none.
 // Codex keeps roots and cwd of earlier turns. A workspace-write sandboxPolicy would make both
 // folders writable, and a command could replace the inner one by a link.
-func (c *decider) innerRoot() string {
+func (c *folders) innerRoot() string {
 	t := c.st.Thread
 	if t == nil || t.Profile.Defined {
 		return ""

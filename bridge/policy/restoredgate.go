@@ -14,7 +14,7 @@ import "codex-bridge.example/rpc"
 
 // restoresGate reports whether the bridge asks in Codex's place in the thread that the request opens,
 // because it did so before or may have. v is the approval policy that Codex restores.
-func (c *decider) restoresGate(v rpc.Value) bool {
+func (c *request) restoresGate(v rpc.Value) bool {
 	switch {
 	case c.st.Thread != nil || c.st.UnknownThread:
 		return false // the thread's own gate counts
@@ -30,17 +30,17 @@ func (c *decider) restoresGate(v rpc.Value) bool {
 
 // decideRestoredGate decides about a resume or fork of such a thread, or of one in memory about whose commands the
 // bridge asks. v is its approval policy.
-func (c *decider) decideRestoredGate(v rpc.Value) {
+func (c *approvalRule) decideRestoredGate(v rpc.Value) sentApproval {
 	reason := "if omitted, the bridge would no longer ask about each command of the thread"
 	if c.st.StoredGate == nil && c.st.Thread == nil {
 		reason = "the bridge has no record of the thread, and may have asked about each of its commands"
 	}
 	if questionsOf(v).areFew() {
-		c.reduceApproval(v, true, reason)
-		return
+		return c.reduceApproval(v, true, reason)
 	}
-	c.replaceApproval(parseApproval(JSONString("untrusted")), reason)
-	if c.gated == &gatedTrue {
-		c.sent.Approval = nil // a loaded thread ignores the field; see decideRestoredApproval
+	found := c.replaceApproval(parseApproval(JSONString("untrusted")), reason)
+	if found.gated == &gatedTrue {
+		found.sent = nil // a loaded thread ignores the field; see decideRestoredApproval
 	}
+	return found
 }

@@ -19,15 +19,15 @@ import (
 
 // takesDefault reports whether Codex alone would open the thread of a resume or fork without a sandbox with
 // its default sandbox. State.StoredSandbox must be known.
-func (c *decider) takesDefault() bool {
+func (c *sandboxRule) takesDefault() bool {
 	stored := c.st.StoredSandbox
 	_, own := parseProfileName(stored.Profile)
-	return c.overlayWritesWorkspace() || c.overlayBeaten || stored.Mode == "" || stored.Mode == WorkspaceWrite.String() && (stored.Profile == "" || own)
+	return c.overlayWritesWorkspace() || c.overlay.beaten || stored.Mode == "" || stored.Mode == WorkspaceWrite.String() && (stored.Profile == "" || own)
 }
 
 // restoredSandbox returns the sandbox of a resume or fork without one. stays reports that Codex has the thread
 // in memory and keeps its sandbox. State.Defaults must be known if takesDefault.
-func (c *decider) restoredSandbox(stays bool) SandboxSettings {
+func (c *sandboxRule) restoredSandbox(stays bool) SandboxSettings {
 	if stays && c.knowsSandbox() {
 		return c.st.Thread.sandboxSettings()
 	}
@@ -45,7 +45,7 @@ func (c *decider) restoredSandbox(stays bool) SandboxSettings {
 }
 
 // overlayWritesWorkspace reports whether the client's overlay has a key of sandbox_workspace_write.
-func (c *decider) overlayWritesWorkspace() bool {
+func (c *request) overlayWritesWorkspace() bool {
 	for key := range c.params.Get("config").Members() {
 		if key == workspaceWriteKey || strings.HasPrefix(key, workspaceWriteKey+".") {
 			return true
@@ -55,7 +55,7 @@ func (c *decider) overlayWritesWorkspace() bool {
 }
 
 // defaultSandbox returns the sandbox of Codex's configuration. State.Defaults must be known.
-func (c *decider) defaultSandbox() SandboxSettings {
+func (c *folders) defaultSandbox() SandboxSettings {
 	d := c.st.Defaults
 	l, profiled, ok := d.level()
 	switch user := d.UserProfile(); {
@@ -71,7 +71,7 @@ func (c *decider) defaultSandbox() SandboxSettings {
 
 // knowsProject reports whether Codex alone would know the project of the folder in which it opens the thread,
 // which may be another one than with the bridge.
-func (c *decider) knowsProject() bool {
+func (c *folders) knowsProject() bool {
 	if c.openingFolder() == "" && c.st.KnownFolder != "" && !c.st.UnknownThread {
 		c.want(WantThreadFolder)
 	}
@@ -80,7 +80,7 @@ func (c *decider) knowsProject() bool {
 
 // knows reports whether Codex alone would know the project of a folder: by its configuration, or because the
 // request that started the thread would have made it store the project as trusted.
-func (c *decider) knows(folder string) bool {
+func (c *request) knows(folder string) bool {
 	if folder != "" && folder == c.st.KnownFolder || c.userTrust(folder) != trustUnset {
 		return true
 	}
@@ -99,7 +99,7 @@ func (c *decider) knows(folder string) bool {
 // wouldTrust reports whether Codex alone may store the project of a new thread as trusted, if the thread gets more
 // than read-only. Measured with Codex 0.169: it does so for a thread/start with a cwd, unless the overlay has an
 // entry for the project.
-func (c *decider) wouldTrust() bool {
+func (c *request) wouldTrust() bool {
 	if _, named := c.params.Get("cwd").Text(); !named || c.st.FolderAdded || !c.spec.startsThread {
 		return false
 	}
@@ -113,7 +113,7 @@ func (c *decider) wouldTrust() bool {
 
 // storesTrust reports whether Codex alone would store the project of a new thread as trusted, if the thread gets more
 // than read-only. Measured with Codex 0.169 and 0.171: it stores a repository, and no other folder.
-func (c *decider) storesTrust() bool {
+func (c *folders) storesTrust() bool {
 	if !c.wouldTrust() || c.st.Repositories == nil {
 		return false
 	}
@@ -123,11 +123,11 @@ func (c *decider) storesTrust() bool {
 
 // keepsUnknownReadOnly makes a resume or fork without a sandbox read-only where Codex takes workspace-write
 // only because the overlay marks the project. It reports whether it has decided.
-func (c *decider) keepsUnknownReadOnly() bool {
+func (c *sandboxRule) keepsUnknownReadOnly() bool {
 	d := c.st.Defaults
 	stays := c.m.Method == "thread/resume" && c.st.LoadedProfile != nil && !c.st.Unsubscribed // Codex keeps the thread's sandbox
 	switch {
-	case d == nil || d.Sandbox != "" || d.Permissions != "" || !c.addsDistrust() || c.knowsProject() || c.st.UnknownThread || stays:
+	case d == nil || d.Sandbox != "" || d.Permissions != "" || !c.project.addsDistrust() || c.knowsProject() || c.st.UnknownThread || stays:
 		return false
 	case c.m.Method == "thread/resume" && c.st.LoadedProfile == nil && !c.st.NotLoaded:
 		c.want(WantLoadedProfile)
@@ -145,7 +145,7 @@ func (c *decider) keepsUnknownReadOnly() bool {
 // keepsUnsubscribed sends the sandbox of a thread that the client opens again after thread/unsubscribe, if a mode can
 // say it. Codex alone still has the thread in memory. With the bridge's overlay it loads the thread again, with its
 // default in place of workspace-write. It reports whether it has decided.
-func (c *decider) keepsUnsubscribed() bool {
+func (c *sandboxRule) keepsUnsubscribed() bool {
 	left := c.st.Left
 	if c.m.Method != "thread/resume" || left == nil || c.st.Defaults == nil || left.Profile.Defined {
 		return false
@@ -164,10 +164,10 @@ func (c *decider) keepsUnsubscribed() bool {
 }
 
 // narrowDefaultRoots has the overlay set those of the writable roots of Codex's configuration that a thread has.
-func (c *decider) narrowDefaultRoots(has []string) {
+func (c *sandboxRule) narrowDefaultRoots(has []string) {
 	d := *c.st.Defaults
 	kept := slices.DeleteFunc(slices.Clone(d.WritableRoots), func(path string) bool { return !slices.Contains(has, path) })
-	c.overlayRoots = c.overlayRoots || len(kept) < len(d.WritableRoots)
+	c.found.fewerRoots = c.found.fewerRoots || len(kept) < len(d.WritableRoots)
 	d.WritableRoots = kept
 	c.st.Defaults = &d
 }
@@ -176,7 +176,7 @@ func (c *decider) narrowDefaultRoots(has []string) {
 // sandbox_workspace_write, or a sandbox that does not count. Codex alone takes its default, with these keys. The
 // bridge sends what both that default and the stored sandbox allow: a shared Codex has the keys of a client's
 // command line in the overlay, where Codex alone would restore the stored sandbox.
-func (c *decider) decideDefaultOfOverlay() {
+func (c *sandboxRule) decideDefaultOfOverlay() {
 	if c.st.Defaults == nil {
 		c.want(WantConfiguration)
 		return
@@ -186,7 +186,7 @@ func (c *decider) decideDefaultOfOverlay() {
 
 // decideForbiddenDefault decides about a resume or fork without a sandbox where the policy forbids Codex's default, or
 // a part of it.
-func (c *decider) decideForbiddenDefault() {
+func (c *sandboxRule) decideForbiddenDefault() {
 	const reason = "if omitted, Codex may use its default, which the policy does not allow"
 	resumes := c.m.Method == "thread/resume"
 	switch {
@@ -201,7 +201,7 @@ func (c *decider) decideForbiddenDefault() {
 
 // sendRestored sends the sandbox that Codex alone would restore or take, as far as the policy allows it. stays reports
 // that Codex has the thread in memory and keeps its sandbox.
-func (c *decider) sendRestored(stays bool, reason string) {
+func (c *sandboxRule) sendRestored(stays bool, reason string) {
 	if !stays && c.st.StoredSandbox == nil {
 		c.want(WantStoredSandbox)
 		return
@@ -225,11 +225,11 @@ func (c *decider) sendRestored(stays bool, reason string) {
 
 // narrowDefaults has the overlay set the values of sandbox_workspace_write with which a workspace-write thread
 // gets at most a sandbox. Writable roots of Codex's configuration count only without a profile.
-func (c *decider) narrowDefaults(to SandboxSettings) {
+func (c *sandboxRule) narrowDefaults(to SandboxSettings) {
 	d := *c.st.Defaults
 	const reason = "the thread does not have more"
 	require := func(key, raw string) {
-		c.required = append(c.required, requiredKey{key: workspaceWriteKey + "." + key, raw: []byte(raw), rule: ruleSandbox, reason: reason})
+		c.keys.add(requiredKey{key: workspaceWriteKey + "." + key, raw: []byte(raw), rule: ruleSandbox, reason: reason})
 	}
 	if d.Network && !to.Network {
 		require("network_access", "false")

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -33,19 +34,20 @@ func (p *Policy) allowsReviewer(v rpc.Value) bool {
 	return false
 }
 
-func (c *decider) decideReviewer([]string) {
+// decideReviewer returns the reviewer that the bridge sends; nil for none.
+func decideReviewer(c *request, o overlaySettings) json.RawMessage {
 	p, v := c.p, c.params.Get("approvalsReviewer")
 	switch {
 	case v.Is("user") && p.required.excludesUser():
 		c.refuse(rpc.CodeRefused, "params.approvalsReviewer", ruleReviewers, "the machine's requirements do not allow the user, so Codex would have a model review", `send "auto_review" if that is right`)
 	case !IsUnset(v) && p.allowsReviewer(v):
 		if c.spec.opensThread {
-			c.sent.Reviewer = CloneRaw(v)
+			return CloneRaw(v)
 		}
 	case !IsUnset(v):
-		c.replaceReviewer(formatValue(v) + " is not in " + p.reviewerList())
-	case c.overlayUser:
-		c.setReviewer("user", "the client's config asks for it")
+		return c.replaceReviewer(formatValue(v) + " is not in " + p.reviewerList())
+	case o.user:
+		return c.setReviewer("user", "the client's config asks for it")
 	case c.spec.startsThread && slices.Contains(p.reviewers, "user") && slices.Contains(p.reviewers, "auto_review"):
 		// The policy allows every default.
 	case c.spec.startsThread && c.st.Defaults == nil:
@@ -58,32 +60,33 @@ func (c *decider) decideReviewer([]string) {
 			name = "user" // measured
 		}
 		if !slices.Contains(p.reviewers, normalizeReviewer(name)) {
-			c.replaceReviewer("if omitted, Codex would use its default " + name + ", which is not in " + p.reviewerList())
+			return c.replaceReviewer("if omitted, Codex would use its default " + name + ", which is not in " + p.reviewerList())
 		}
 	case c.spec.opensThread && len(p.reviewers) == 1 && (c.st.Thread == nil || c.st.Thread.Reviewer != "user"):
-		c.replaceReviewer("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.reviewerList())
+		return c.replaceReviewer("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.reviewerList())
 	}
+	return nil
 }
 
 // checkModelReview refuses thread/guardianReview if the policy allows no model as reviewer.
 //
 // Measured with Codex 0.169: it works on a resumed thread whose last call has no output. The
 // reviewing model runs commands in a read-only sandbox, and no hook runs for them.
-func (c *decider) checkModelReview([]string) {
+func (c *request) checkModelReview() {
 	if !slices.Contains(c.p.reviewers, "auto_review") {
 		c.refuse(rpc.CodeRefused, "", ruleReviewers, "a model would review the last action, with commands that no rule can deny, and auto_review is not in "+c.p.reviewerList(),
 			`review the action yourself, or add "auto_review" to `+ruleReviewers)
 	}
 }
 
-func (c *decider) replaceReviewer(reason string) {
-	c.setReviewer(c.p.reviewers[0], reason)
+func (c *request) replaceReviewer(reason string) json.RawMessage {
+	return c.setReviewer(c.p.reviewers[0], reason)
 }
 
-func (c *decider) setReviewer(name, reason string) {
+func (c *request) setReviewer(name, reason string) json.RawMessage {
 	to := JSONString(name)
 	c.setField("approvalsReviewer", to, ruleReviewers, reason)
-	c.sent.Reviewer = to
+	return to
 }
 
 func (p *Policy) reviewerList() string {

@@ -55,7 +55,7 @@ func parseRoot(text string) (root, error) {
 }
 
 // allowed returns the folders of policy.writable_roots for this thread, canonical.
-func (c *decider) allowed() []string {
+func (c *folders) allowed() []string {
 	if !c.rootsExpanded {
 		c.allowedRoots, c.rootsExpanded = c.p.allowed(c.st, c.workspace), true
 	}
@@ -190,7 +190,7 @@ func (st State) unusableReason(workspace string) string {
 
 // reachable reports whether a turn may work in path: in the workspace or a writable root. If the
 // policy does not let the workspace be written, a cwd in it gives no further rights.
-func (c *decider) reachable(path string) bool {
+func (c *folders) reachable(path string) bool {
 	return c.p.reachable(&c.st, c.allowed(), c.workspace, path)
 }
 

@@ -14,7 +14,7 @@ import (
 // thread that opens names these paths themselves. A turn can't do that, and is refused.
 
 // keepRemovedRoots sees to what the removal of roots from a list would loosen.
-func (c *decider) keepRemovedRoots(field string, list rpc.Value, kept []string) {
+func (c *folders) keepRemovedRoots(field string, list rpc.Value, kept []string) {
 	c.keepDenialsOfRoots(field, list, kept)
 	switch {
 	case c.err != nil:
@@ -26,7 +26,7 @@ func (c *decider) keepRemovedRoots(field string, list rpc.Value, kept []string) 
 }
 
 // keepDenialsOfRoots sees to what the user's profile denies below the roots of a list that are not kept.
-func (c *decider) keepDenialsOfRoots(field string, list rpc.Value, kept []string) {
+func (c *folders) keepDenialsOfRoots(field string, list rpc.Value, kept []string) {
 	for e := range list.Elements() {
 		text, _ := e.Text()
 		root, err := c.st.Canonical(text)
@@ -66,7 +66,7 @@ func (f Profile) deniesBelowRoots(inRoot bool) bool {
 }
 
 // withRemovedRoots returns a profile that names what it denies below the roots that the bridge removes.
-func (c *decider) withRemovedRoots(u *UserProfile) *UserProfile {
+func (c *folders) withRemovedRoots(u *UserProfile) *UserProfile {
 	below := u.access[workspaceRootsKey]
 	if len(c.removedRoots) == 0 || len(below) == 0 {
 		return u

@@ -42,7 +42,7 @@ func (st State) rootEntries(entries map[string]any, roots []string) map[string]a
 
 // dropNarrowedEntries removes the entries for paths in roots of which the user's profile lets commands write nothing, and
 // for those in other roots.
-func (c *decider) dropNarrowedEntries(inRoots map[string]any, roots []string, u *UserProfile, folders []string) {
+func (c *request) dropNarrowedEntries(inRoots map[string]any, roots []string, u *UserProfile, folders []string) {
 	narrowed := c.narrowedPaths(u.workspaceEntries(), folders)
 	maps.DeleteFunc(inRoots, func(at string, _ any) bool {
 		return !withinAny(roots, at) || slices.ContainsFunc(narrowed, func(n narrowedPath) bool { return Within(n.path, at) })
@@ -73,7 +73,7 @@ func (f Profile) coversRoots(needed Profile) bool {
 }
 
 // protectedInRoots returns the paths that the bridge protects in the writable roots of Codex's configuration.
-func (c *decider) protectedInRoots() (paths []string) {
+func (c *folders) protectedInRoots() (paths []string) {
 	folder := c.openingFolder()
 	if c.st.Defaults == nil || folder == "" {
 		return nil

@@ -5,7 +5,7 @@ import "codex-bridge.example/rpc"
 // refuseStateFolder refuses the request if Codex's configuration keeps Codex's state in a folder
 // that the bridge does not protect, and reports whether it did. The bridge looks for the folder
 // when it starts; a configuration that it does not know names another one.
-func (c *decider) refuseStateFolder() bool {
+func (c *request) refuseStateFolder() bool {
 	folder := c.st.Defaults.StateFolder
 	if folder == "" || !c.p.letsWrite() {
 		return false

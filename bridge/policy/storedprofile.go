@@ -58,7 +58,7 @@ func ParseStoredProfile(settings rpc.Value) *StoredProfile {
 
 // restores reports whether Codex alone would give the thread of the request its stored profile.
 // State.Stored is then known: restores has noted it as missing otherwise.
-func (c *decider) restores() bool {
+func (c *request) restores() bool {
 	switch {
 	case !c.spec.opensThread, c.spec.startsThread, c.st.UnknownThread, c.st.LoadedProfile != nil:
 		return false
@@ -75,7 +75,7 @@ func (c *decider) restores() bool {
 }
 
 // withStored adds to u what the stored profile denies or narrows to "read" and u does not. u may be nil.
-func (c *decider) withStored(u *UserProfile) *UserProfile {
+func (c *folders) withStored(u *UserProfile) *UserProfile {
 	s := c.st.Stored
 	if f, own := parseProfileName(s.Name); own && f.readOnly && !s.ReadsRoot && (u == nil || u.base != "") {
 		// The bridge repeated a profile of the user's that lets commands read only what it names.
@@ -125,7 +125,7 @@ func (c *decider) withStored(u *UserProfile) *UserProfile {
 
 // storedReads returns the paths in folders which commands of the stored profile can write, and which they
 // can only read. It leaves out those that the bridge or Codex protects anyway.
-func (c *decider) storedReads() (reads []string) {
+func (c *folders) storedReads() (reads []string) {
 	unnamed := func(at string) bool { return at == "" } // a special path
 	writable := slices.DeleteFunc(slices.Clone(c.st.Stored.Written), unnamed)
 	for _, t := range c.st.Temps {

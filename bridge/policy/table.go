@@ -11,7 +11,7 @@ import (
 // rule checks and rewrites fields of params. Fields of one rule depend on each other.
 type rule struct {
 	fields []string
-	apply  func(c *decider, fields []string)
+	apply  func(f *findings, fields []string)
 }
 
 // methodSpec says which params a method may have.

@@ -8,8 +8,34 @@ import (
 
 const ruleSandbox = "policy.sandbox"
 
-// decideThreadSandbox checks sandbox and permissions of a request that opens a thread.
-func (c *decider) decideThreadSandbox([]string) {
+// threadSandbox is the sandbox that a request gives the thread that it opens.
+type threadSandbox struct {
+	level          level  // the highest level that the thread can have
+	builtinProfile bool   // a permissions profile gives the level
+	userSandbox    bool   // the user's own profile gives it
+	mode           string // SentSettings.Sandbox; "" if the request names none
+	fewerRoots     bool   // the thread has fewer writable roots than Codex's configuration
+}
+
+// sandboxRule decides about the sandbox of a thread that opens.
+type sandboxRule struct {
+	*folders
+	project project
+	overlay overlaySettings
+
+	found threadSandbox
+	keys  requiredKeys // that the overlay must have
+}
+
+// decideThreadSandbox checks sandbox and permissions of a request that opens a thread. keys are those that the
+// overlay must have; it returns them with its own. It may narrow State.Defaults.
+func decideThreadSandbox(in folders, at project, o overlaySettings, keys requiredKeys) (threadSandbox, requiredKeys) {
+	c := sandboxRule{folders: &in, project: at, overlay: o, keys: keys}
+	c.decide()
+	return c.found, c.keys
+}
+
+func (c *sandboxRule) decide() {
 	mode, profile := c.params.Get("sandbox"), c.params.Get("permissions")
 	if user := c.userProfile(); user != nil && user.Problem != "" {
 		c.refuseUser(user, user.Problem)
@@ -23,11 +49,11 @@ func (c *decider) decideThreadSandbox([]string) {
 		}
 	case !IsUnset(profile):
 		c.decideProfileName(profile)
-	case c.overlayReadOnly:
+	case c.overlay.readOnly:
 		c.setMode(ReadOnly, ruleSandbox, askedByConfig)
-	case c.overlayBeaten:
+	case c.overlay.beaten:
 		c.decideOmittedSandbox()
-	case c.overlayWorkspace:
+	case c.overlay.workspaceWrite:
 		c.decideOverlayWorkspace()
 	default:
 		c.decideOmittedSandbox()
@@ -36,7 +62,7 @@ func (c *decider) decideThreadSandbox([]string) {
 
 // dropOtherSandbox removes a profile beside the field of a sandbox, which counts. The profile must not be narrower.
 // Measured with Codex 0.169 and 0.171: it refuses both together.
-func (c *decider) dropOtherSandbox(field string, profile rpc.Value, counts string, asked level) {
+func (c *request) dropOtherSandbox(field string, profile rpc.Value, counts string, asked level) {
 	if IsUnset(profile) {
 		return
 	}
@@ -50,7 +76,7 @@ func (c *decider) dropOtherSandbox(field string, profile rpc.Value, counts strin
 // decideOverlayWorkspace decides about a request whose overlay asks for workspace-write.
 //
 // Measured with Codex 0.169: of one overlay, default_permissions counts before sandbox_mode.
-func (c *decider) decideOverlayWorkspace() {
+func (c *sandboxRule) decideOverlayWorkspace() {
 	to, _, reason := c.allowedLevel(WorkspaceWrite)
 	if to != WorkspaceWrite || !c.params.Get("config").Get(defaultPermissionsKey).Is(builtinProfiles[WorkspaceWrite]) {
 		c.setMode(to, ruleSandbox, cmp.Or(reason, askedByConfig))
@@ -60,13 +86,13 @@ func (c *decider) decideOverlayWorkspace() {
 }
 
 // setBuiltinProfile gives the thread Codex's own profile of a level.
-func (c *decider) setBuiltinProfile(to level, reason string) {
-	c.builtinProfile = true
+func (c *sandboxRule) setBuiltinProfile(to level, reason string) {
+	c.found.builtinProfile = true
 	c.setField(permissionsKey, JSONString(builtinProfiles[to]), ruleSandbox, reason)
 	c.setLevel(to)
 }
 
-func (c *decider) decideMode(v rpc.Value) {
+func (c *sandboxRule) decideMode(v rpc.Value) {
 	asked, ok := levelNamed(v, modeNames[:])
 	if !ok {
 		c.setMode(ReadOnly, ruleSandbox, formatValue(v)+" is not the name of a mode")
@@ -79,7 +105,7 @@ func (c *decider) decideMode(v rpc.Value) {
 	c.setLevel(asked)
 }
 
-func (c *decider) decideProfileName(v rpc.Value) {
+func (c *sandboxRule) decideProfileName(v rpc.Value) {
 	asked, ok := levelNamed(v, builtinProfiles[:])
 	if f, own := parseProfileName(textOf(v)); own {
 		// A client may send the profile that it saw in a response. The bridge decides its meaning
@@ -113,14 +139,14 @@ func (c *decider) decideProfileName(v rpc.Value) {
 		c.dropField("permissions", rule, reason)
 		c.setMode(to, rule, reason)
 	default:
-		c.builtinProfile = true
+		c.found.builtinProfile = true
 		c.setLevel(asked)
 	}
 }
 
 // allowedLevel returns the highest allowed level up to asked, and the rule and reason if it is
 // lower.
-func (c *decider) allowedLevel(asked level) (to level, rule, reason string) {
+func (c *folders) allowedLevel(asked level) (to level, rule, reason string) {
 	to, rule, reason = asked, ruleSandbox, ""
 	if to > c.p.maxLevel {
 		to, reason = c.p.maxLevel, asked.String()+" is more than "+c.p.maxLevel.String()
@@ -136,14 +162,14 @@ func (c *decider) allowedLevel(asked level) (to level, rule, reason string) {
 
 // isWorkspaceForbidden reports whether the policy forbids writing the workspace, which
 // workspace-write always allows. If Codex restores the thread's folder, Verify checks it later.
-func (c *decider) isWorkspaceForbidden() bool {
+func (c *folders) isWorkspaceForbidden() bool {
 	if c.workspace == "" {
 		return c.spec.startsThread || !c.spec.opensThread || c.p.isInProtected(c.st.ThreadFolder)
 	}
 	return !writableBelowAny(c.allowed(), c.workspace) || c.p.isInProtected(c.workspace)
 }
 
-func (c *decider) workspaceForbiddenReason() string {
+func (c *folders) workspaceForbiddenReason() string {
 	if c.workspace == "" {
 		return "the workspace is not known"
 	}
@@ -156,7 +182,7 @@ func (c *decider) workspaceForbiddenReason() string {
 	return "the workspace " + c.workspace + " is in none of the writable roots"
 }
 
-func (c *decider) decideOmittedSandbox() {
+func (c *sandboxRule) decideOmittedSandbox() {
 	switch d := c.st.Defaults; {
 	case !c.spec.startsThread:
 		c.decideResumedSandbox()
@@ -180,28 +206,28 @@ func (c *decider) decideOmittedSandbox() {
 			c.setMode(to, ruleTrust, trustedReason)
 			return
 		}
-		if d.Permissions == "" && d.Sandbox == "" && c.addsDistrust() && c.trust == trustUnset {
+		if d.Permissions == "" && d.Sandbox == "" && c.project.addsDistrust() && c.project.trust == trustUnset {
 			// Measured with Codex 0.169: the default is read-only in a folder without an entry, and
 			// workspace-write in a folder with one, trusted or not.
 			c.setMode(ReadOnly, ruleTrust, "if omitted, Codex would use workspace-write in a project that the bridge keeps untrusted, but read-only in an unknown one")
 			return
 		}
-		c.level, c.builtinProfile = asked, profiled
+		c.found.level, c.found.builtinProfile = asked, profiled
 	case c.p.maxLevel == ReadOnly:
 		c.setMode(ReadOnly, ruleSandbox, "if omitted, Codex would use its default, and the policy allows only read-only")
 	default:
 		c.want(WantConfiguration)
-		c.level = c.p.maxLevel
+		c.found.level = c.p.maxLevel
 	}
 }
 
 // isReplaced reports whether Codex alone would give a thread another sandbox in place of the user's
 // profile, which the thread keeps.
-func (c *decider) isReplaced(user *UserProfile) bool { return user.Name == c.st.Defaults.Replaced }
+func (c *request) isReplaced(user *UserProfile) bool { return user.Name == c.st.Defaults.Replaced }
 
 // decideUserSandbox decides about a request that gets the user's own profile. The bridge repeats it
 // in its own profile, where it can only be narrower.
-func (c *decider) decideUserSandbox(user *UserProfile) {
+func (c *sandboxRule) decideUserSandbox(user *UserProfile) {
 	to, rule, reason := c.allowedLevel(user.level())
 	named := !IsUnset(c.params.Get(permissionsKey))
 	switch {
@@ -219,7 +245,7 @@ func (c *decider) decideUserSandbox(user *UserProfile) {
 		c.setUserReadOnly(rule, reason)
 		return
 	}
-	c.level, c.builtinProfile, c.userSandbox = to, true, true
+	c.found.level, c.found.builtinProfile, c.found.userSandbox = to, true, true
 }
 
 const trustedReason = "Codex comes to trust the project with this thread, and the project's own configuration allows no more"
@@ -231,22 +257,22 @@ func (u *UserProfile) readOnlyReason() string {
 }
 
 // setUserReadOnly makes a thread read-only that would have the user's own profile, and tells the user.
-func (c *decider) setUserReadOnly(rule, reason string) {
+func (c *sandboxRule) setUserReadOnly(rule, reason string) {
 	c.setMode(ReadOnly, rule, reason)
 	c.changes[len(c.changes)-1].Narrows = true
 }
 
 // decideResumedSandbox decides about a resume or fork without a sandbox; see takesDefault. The default can
 // be danger-full-access.
-func (c *decider) decideResumedSandbox() {
+func (c *sandboxRule) decideResumedSandbox() {
 	p := c.p
-	c.level = p.maxLevel
+	c.found.level = p.maxLevel
 	switch {
 	case p.maxLevel == ReadOnly:
 		c.setMode(ReadOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
 	case p.maxLevel == WorkspaceWrite && c.isWorkspaceForbidden():
 		c.setMode(ReadOnly, ruleRoots, c.workspaceForbiddenReason())
-	case (c.overlayWritesWorkspace() || c.overlayBeaten) && !c.st.UnknownThread:
+	case (c.overlayWritesWorkspace() || c.overlay.beaten) && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
 	case c.keepsUnsubscribed():
 	case c.keepsUnknownReadOnly():
@@ -257,7 +283,7 @@ func (c *decider) decideResumedSandbox() {
 
 // isDefaultAllowed reports whether the policy allows Codex's default sandbox, and all writable roots of its
 // configuration. These stay with a thread that a turn gives workspace-write.
-func (c *decider) isDefaultAllowed() bool {
+func (c *folders) isDefaultAllowed() bool {
 	asked, profiled, ok := c.st.Defaults.level()
 	if to, _, _ := c.allowedLevel(asked); !ok || to != asked {
 		return false
@@ -269,7 +295,7 @@ func (c *decider) isDefaultAllowed() bool {
 	return !loose && (asked != WorkspaceWrite || !c.opensDefaultNetwork())
 }
 
-func (c *decider) setMode(to level, rule, reason string) {
+func (c *sandboxRule) setMode(to level, rule, reason string) {
 	c.setField("sandbox", JSONString(to.String()), rule, reason)
 	if rule == ruleRoots {
 		c.changes[len(c.changes)-1].Narrows = true
@@ -278,7 +304,7 @@ func (c *decider) setMode(to level, rule, reason string) {
 }
 
 // setLevel stores the level that the request names.
-func (c *decider) setLevel(l level) {
-	c.level = l
-	c.sent.Sandbox = l.String()
+func (c *sandboxRule) setLevel(l level) {
+	c.found.level = l
+	c.found.mode = l.String()
 }

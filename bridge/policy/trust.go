@@ -60,36 +60,43 @@ func (p *Policy) compileTrust(cfg config.Policy) error {
 //
 // So the overlay has entries for the folder and all folders above it. One of them is the root, even
 // if that changes a moment later, and with the folder's own entry Codex stores nothing.
-func (c *decider) decideTrust([]string) {
-	folder, ok := c.projectFolder()
+func decideTrust(c folders, in openedIn) (found project, keys requiredKeys) {
+	folder, ok := c.projectFolder(in)
 	if !ok {
-		return
+		return found, nil
 	}
-	c.trust = c.userTrust(folder)
+	found.trust = c.userTrust(folder)
 	if c.p.trust == trustCodex {
-		c.configCwd = folder
-		return
+		found.configCwd = folder
+		return found, nil
 	}
-	if c.p.trust == trustUser && c.trust == trusted {
-		c.configCwd = folder
+	if c.p.trust == trustUser && found.trust == trusted {
+		found.configCwd = folder
 	}
 	// A project's configuration counts only if Codex loads the project.
 	d := c.st.Defaults
-	c.wantIf(c.spec.startsThread && d == nil || d != nil && d.Cwd != c.configCwd, WantConfiguration)
-	levels, reason := c.requiredTrust(folder)
-	if c.err != nil || levels.empty() {
-		return
+	c.wantIf(c.spec.startsThread && d == nil || d != nil && d.Cwd != found.configCwd, WantConfiguration)
+	levels, reason := c.requiredTrust(folder, &found)
+	if c.err == nil && !levels.empty() {
+		keys.add(requiredKey{key: projectsKey, raw: levels.json(), rule: ruleTrust, reason: reason})
 	}
-	c.required = append(c.required, requiredKey{key: projectsKey, raw: levels.json(), rule: ruleTrust, reason: reason})
+	return found, keys
+}
+
+// project is the project in which a thread opens.
+type project struct {
+	trust           trustLevel // in the user's own configuration
+	untrustedFolder string     // the folder that the overlay distrusts
+	configCwd       string     // whose configuration Codex loads; "" for none
 }
 
 // trustedLevel returns the level up to asked that a thread gets for which Codex comes to trust the project.
 //
 // Measured with Codex 0.169: it loads the project's configuration before it opens the thread, so the sandbox in it counts.
 // config/read does not show it as effective, since Codex does not trust the project yet.
-func (c *decider) trustedLevel(asked level) level {
+func (c *sandboxRule) trustedLevel(asked level) level {
 	d := c.st.Defaults
-	if d.Disabled == nil || c.p.trust != trustCodex || asked == ReadOnly || !c.wouldTrust() || c.trust == untrusted {
+	if d.Disabled == nil || c.p.trust != trustCodex || asked == ReadOnly || !c.wouldTrust() || c.project.trust == untrusted {
 		return asked
 	}
 	l, _, ok := d.Disabled.level()
@@ -101,12 +108,12 @@ func (c *decider) trustedLevel(asked level) level {
 
 // projectFolder returns the folder in which the thread opens, or "" for an unknown thread; false if
 // it can't be determined.
-func (c *decider) projectFolder() (folder string, ok bool) {
+func (c *folders) projectFolder(in openedIn) (folder string, ok bool) {
 	cwd, named := c.params.Get("cwd").Text()
 	switch {
 	case c.err != nil:
 		return "", false
-	case named && c.sent.CwdWithin != "": // see keepsCwd
+	case named && in.within != "": // see keepsCwd
 		cwd, err := c.st.ResolveCwd(cwd)
 		return cwd, err == nil
 	case named, c.m.Method == "thread/fork" && c.st.Thread != nil: // see decideOmittedWorkspace
@@ -122,10 +129,10 @@ func (c *decider) projectFolder() (folder string, ok bool) {
 	return c.workspace, true
 }
 
-// requiredTrust returns the entries that the overlay must have.
-func (c *decider) requiredTrust(folder string) (levels trustTable, reason string) {
+// requiredTrust returns the entries that the overlay must have. It sets the folder that they distrust.
+func (c *request) requiredTrust(folder string, found *project) (levels trustTable, reason string) {
 	projects := c.projects()
-	if c.p.trust == trustUser && c.trust == trusted {
+	if c.p.trust == trustUser && found.trust == trusted {
 		reason = "the user's own configuration trusts the project"
 		if c.spec.startsThread && !projects.Own[trustKey(folder)] {
 			// Measured with Codex 0.169: in a subfolder of a linked worktree that is itself
@@ -134,7 +141,7 @@ func (c *decider) requiredTrust(folder string) (levels trustTable, reason string
 			reason += "; the overlay repeats it for this folder, so that Codex stores nothing"
 		}
 	} else if folder != "" {
-		c.untrustedFolder = folder
+		found.untrustedFolder = folder
 		reason = `under policy.project_trust "never", its .codex configuration never counts`
 		if c.p.trust == trustUser {
 			reason = "the user's own configuration does not trust " + folder + ", and a new thread must not trust it"
@@ -157,7 +164,7 @@ func (c *decider) requiredTrust(folder string) (levels trustTable, reason string
 }
 
 // addUntrusted adds folder and every folder above it.
-func (c *decider) addUntrusted(levels *trustTable, folder string) {
+func (c *request) addUntrusted(levels *trustTable, folder string) {
 	if !levels.addUntrusted(folder) {
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleTrust, tooDeep, "open a folder further up")
 	}
@@ -165,7 +172,7 @@ func (c *decider) addUntrusted(levels *trustTable, folder string) {
 
 // userTrust returns the trust that the user's own configuration gives folder: trusted if it trusts
 // the folder, its repository or its main worktree, and distrusts none of them.
-func (c *decider) userTrust(folder string) trustLevel {
+func (c *request) userTrust(folder string) trustLevel {
 	projects := c.projects()
 	if folder == "" || len(projects.Own) == 0 {
 		return trustUnset
@@ -190,7 +197,7 @@ func (c *decider) userTrust(folder string) trustLevel {
 
 // projectKeys returns the folders whose entries Codex applies to folder: itself, its repository and the main
 // worktree.
-func (c *decider) projectKeys(folder string) ([]string, error) {
+func (c *request) projectKeys(folder string) ([]string, error) {
 	if c.st.Repositories == nil {
 		return []string{folder}, nil
 	}
@@ -198,7 +205,7 @@ func (c *decider) projectKeys(folder string) ([]string, error) {
 	return append([]string{folder}, roots...), err
 }
 
-func (c *decider) projects() Projects { return projectsOf(c.st) }
+func (c *request) projects() Projects { return projectsOf(c.st) }
 
 func projectsOf(st State) Projects {
 	if st.Defaults == nil {
@@ -209,7 +216,7 @@ func projectsOf(st State) Projects {
 
 // addsDistrust reports whether the overlay makes Codex distrust a folder that the user's own
 // configuration does not distrust.
-func (c *decider) addsDistrust() bool { return c.untrustedFolder != "" && c.trust != untrusted }
+func (p project) addsDistrust() bool { return p.untrustedFolder != "" && p.trust != untrusted }
 
 // trustLevel is the trust in a project.
 type trustLevel string

@@ -9,55 +9,70 @@ import (
 
 const ruleNetwork = "policy.network"
 
+// turnSandbox is the sandbox that a turn, or a change of settings, gives its thread. The zero value gives none.
+type turnSandbox struct {
+	readOnly           bool
+	hasPolicy          bool          // it has a workspace-write policy
+	policy             sandboxPolicy // set if hasPolicy is
+	roots              []string      // the writable roots of policy
+	namesBridgeProfile bool          // it names the bridge's profile
+}
+
 // decideTurnSandbox checks sandboxPolicy and permissions of a turn or of settings.
-func (c *decider) decideTurnSandbox([]string) {
+func decideTurnSandbox(c folders) (folders, turnSandbox) {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
 	if !IsUnset(object) {
 		asked, _ := levelOfPolicy(object)
-		if c.dropOtherSandbox("permissions", profile, "sandboxPolicy", asked); c.err == nil {
-			c.decideSandboxPolicy(object)
+		if c.dropOtherSandbox("permissions", profile, "sandboxPolicy", asked); c.err != nil {
+			return c, turnSandbox{}
 		}
-		return
+		turn := c.decideSandboxPolicy(object)
+		return c, turn
 	}
 	if IsUnset(profile) {
-		c.narrowKeptSandbox()
-		return
+		return c, c.narrowKeptSandbox()
 	}
+	if turn, decided := c.decideUserTurn(textOf(profile)); decided {
+		return c, turn
+	}
+	return c, c.decideTurnProfileName(profile)
+}
+
+// decideTurnProfileName decides about a turn that names a builtin profile or the bridge's.
+func (c *folders) decideTurnProfileName(profile rpc.Value) (turn turnSandbox) {
 	asked, ok := levelNamed(profile, builtinProfiles[:])
-	if c.decideUserTurn(textOf(profile)) {
-		return
-	}
 	if f, own := parseProfileName(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Profile.Defined && !f.readOnly {
 		asked = WorkspaceWrite
 		if to, _, _ := c.allowedLevel(asked); to == asked {
-			c.namesBridgeProfile = true
 			c.lowerTurnProfile(f)
-			return
+			return turnSandbox{namesBridgeProfile: true}
 		}
 	}
 	to, rule, reason := c.allowedLevel(asked)
 	if ok && to == WorkspaceWrite {
-		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to}, true
+		turn.policy, turn.hasPolicy = sandboxPolicy{level: to}, true
 		if to != asked {
-			c.turnPolicy = c.putInPlace(c.turnPolicy)
+			turn.policy = c.putInPlace(turn.policy)
 		}
 	}
 	if !ok {
 		to, rule, reason = ReadOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
 	}
-	c.readOnlyTurn = to == ReadOnly
-	if !ok || to != asked {
-		c.dropField("permissions", rule, reason)
-		if to == WorkspaceWrite && c.innerRoot() != "" {
-			return // the thread keeps its sandbox
-		}
-		c.setField("sandboxPolicy", c.putInPlace(sandboxPolicy{level: to}).json(), rule, reason)
+	turn.readOnly = to == ReadOnly
+	if ok && to == asked {
+		return turn
 	}
+	c.dropField("permissions", rule, reason)
+	if to == WorkspaceWrite && c.innerRoot() != "" {
+		return turn // the thread keeps its sandbox
+	}
+	c.setField("sandboxPolicy", c.putInPlace(sandboxPolicy{level: to}).json(), rule, reason)
+	return turn
 }
 
 // putInPlace returns a sandbox in place of a wider one: workspace-write without the temporary folders that the
 // thread's own would not have.
-func (c *decider) putInPlace(o sandboxPolicy) sandboxPolicy {
+func (c *request) putInPlace(o sandboxPolicy) sandboxPolicy {
 	if t := c.st.Thread; t != nil && o.level == WorkspaceWrite {
 		own := t.Sandbox == WorkspaceWrite.String()
 		o.noTmpdir = o.noTmpdir || t.WithoutTmpdir || own && t.NoTmpdir
@@ -68,20 +83,20 @@ func (c *decider) putInPlace(o sandboxPolicy) sandboxPolicy {
 
 // narrowKeptSandbox lets a turn write nothing that would keep the thread's workspace-write in a folder
 // in which it can't be kept.
-func (c *decider) narrowKeptSandbox() {
+func (c *folders) narrowKeptSandbox() (turn turnSandbox) {
 	has, known := parseMode(c.st.Thread.Sandbox)
 	if c.narrowed == "" || IsUnset(c.params.Get("cwd")) || known && has != WorkspaceWrite {
-		return
+		return turn
 	}
-	c.readOnlyTurn = true
 	c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleRoots, c.narrowed)
 	c.changes[len(c.changes)-1].Narrows = true
+	return turnSandbox{readOnly: true}
 }
 
 // decideUserTurn decides about a turn that names a profile of the user's, or the bridge's profile in
 // its place, and reports whether it did. It refuses the turn if the bridge's profile does not have what
 // the named one denies.
-func (c *decider) decideUserTurn(name string) (decided bool) {
+func (c *folders) decideUserTurn(name string) (turn turnSandbox, decided bool) {
 	t := c.st.Thread
 	f, own := parseProfileName(name)
 	if own {
@@ -89,37 +104,34 @@ func (c *decider) decideUserTurn(name string) (decided bool) {
 	}
 	theirs := own && t != nil && (name == "" || name == t.Profile.User)
 	if theirs && f.readOnly && t.Profile.hasReadOnly() {
-		c.readOnlyTurn = true
-		return true
+		return turnSandbox{readOnly: true}, true
 	}
 	switch {
 	case theirs || !namesUserProfile(name):
-		return false
+		return turn, false
 	case t == nil || t.Profile.User == "":
 		c.refuse(rpc.CodeRefused, "params.permissions", ruleUser, "the thread does not have what the permissions profile "+name+" denies",
 			"open another thread with the profile, or name a builtin one")
-		return true
+		return turn, true
 	case name != t.Profile.User:
 		c.refuse(rpc.CodeRefused, "params.permissions", ruleUser, "the thread has what the permissions profile "+t.Profile.User+" denies, not "+name,
 			"open another thread with the profile")
-		return true
+		return turn, true
 	}
 	to, rule, reason := c.allowedLevel(ReadOnly)
 	if t.Profile.UserWrites {
 		to, rule, reason = c.allowedLevel(WorkspaceWrite)
 	}
 	if to == WorkspaceWrite && c.innerRoot() == "" {
-		c.turnPolicy, c.hasTurnPolicy = sandboxPolicy{level: to, network: t.Profile.UserNetwork}, true
-		return true
+		return turnSandbox{policy: sandboxPolicy{level: to, network: t.Profile.UserNetwork}, hasPolicy: true}, true
 	}
 	c.dropField("permissions", cmp.Or(rule, ruleUser), cmp.Or(reason, "the bridge's profile has what it denies, and lets commands write nothing"))
-	c.readOnlyTurn = true
-	return true
+	return turnSandbox{readOnly: true}, true
 }
 
 // requestsWorkspaceWrite reports whether Codex will get a workspace-write sandboxPolicy, because
 // the client sent that or more.
-func (c *decider) requestsWorkspaceWrite() bool {
+func (c *folders) requestsWorkspaceWrite() bool {
 	object, profile := c.params.Get("sandboxPolicy"), c.params.Get("permissions")
 	if !IsUnset(object) {
 		asked, ok := levelOfPolicy(object)
@@ -190,7 +202,7 @@ func (o *sandboxPolicy) read(v rpc.Value) {
 }
 
 // hasLooserSandbox reports whether the thread's sandbox allows something that o does not.
-func (c *decider) hasLooserSandbox(o sandboxPolicy) bool {
+func (c *request) hasLooserSandbox(o sandboxPolicy) bool {
 	t := c.st.Thread
 	has, known := parseMode(t.Sandbox)
 	return known && (has > o.level || has == o.level && (t.Network && !o.network || !t.NoTmpdir && o.noTmpdir || !t.NoSlashTmp && o.noSlashTmp))
@@ -198,7 +210,7 @@ func (c *decider) hasLooserSandbox(o sandboxPolicy) bool {
 
 // decideSandboxPolicy checks a sandboxPolicy. It replaces one whose level is too high, and corrects
 // single members of others.
-func (c *decider) decideSandboxPolicy(v rpc.Value) {
+func (c *folders) decideSandboxPolicy(v rpc.Value) (turn turnSandbox) {
 	const field = "sandboxPolicy"
 	o := sandboxPolicy{external: v.Get("type").Is("externalSandbox")}
 	var ok bool
@@ -206,8 +218,7 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	if !ok {
 		// Measured with Codex 0.169: it also reads ["dangerFullAccess"] as the object.
 		c.setField(field, sandboxPolicy{}.json(), ruleSandbox, formatValue(v)+" is not one of the four types of sandboxPolicy")
-		c.readOnlyTurn = true
-		return
+		return turnSandbox{readOnly: true}
 	}
 	o.read(v)
 	to, rule, reason := c.allowedLevel(o.level)
@@ -215,12 +226,12 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		if o.level = to; c.hasLooserSandbox(o) {
 			c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, "the thread has a looser sandbox, and this one makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link",
 				"send the workspace as cwd, or a readOnly sandboxPolicy")
-			return
+			return turn
 		}
 		c.dropField(field, ruleRoots, "it makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
-		return
+		return turn
 	}
-	c.readOnlyTurn = to == ReadOnly
+	turn.readOnly = to == ReadOnly
 	if to != o.level {
 		// Full access includes the network, so the lower level may have it if the policy allows it. A
 		// read-only sandbox in place of workspace-write has none: Codex would restore it when it resumes the
@@ -230,12 +241,12 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 		o = c.putInPlace(o)
 		c.setField(field, o.json(), rule, reason)
 		if to == WorkspaceWrite {
-			c.turnPolicy, c.hasTurnPolicy = o, true
+			turn.policy, turn.hasPolicy = o, true
 		}
-		return
+		return turn
 	}
 	if o.level == WorkspaceWrite {
-		c.turnPolicy, c.hasTurnPolicy = o, true
+		turn.policy, turn.hasPolicy = o, true
 	}
 	for _, key := range o.invalid {
 		c.drop(v, key, field+"."+key, ruleSandbox, "this type of sandboxPolicy has no such member, or it has another form")
@@ -249,17 +260,15 @@ func (c *decider) decideSandboxPolicy(v rpc.Value) {
 	}
 	roots := v.Get("writableRoots")
 	if o.level != WorkspaceWrite || roots.Kind() != rpc.Array {
-		return
+		return turn
 	}
 	f := c.filterWritable(roots, func(path string) bool {
 		return writableBelowAny(c.allowed(), path) && c.enclosingWritable(path) == "" && !c.isReplaceable(path) && !c.st.overlapsSensitive(path) && c.otherPolicyFile(path) == "" &&
 			(path == c.workspace || !c.st.holdsProgram(path) && (c.workspace == "" || !Within(path, c.workspace)))
 	})
-	c.turnRoots = f.kept
-	if c.keepInnerRoots("params."+field+".writableRoots", roots, f.kept, o.noTmpdir, o.noSlashTmp); c.err != nil {
-		return
-	}
-	if f.changed {
+	turn.roots = f.kept
+	if c.keepInnerRoots("params."+field+".writableRoots", roots, f.kept, o.noTmpdir, o.noSlashTmp); c.err == nil && f.changed {
 		c.set(v, "writableRoots", field+".writableRoots", jsonArray(f.kept), ruleRoots, f.reason())
 	}
+	return turn
 }

@@ -81,17 +81,16 @@ func (p *Policy) allowsReduced(gated bool) bool {
 // which Codex would not ask all its questions: neither the client nor Codex may allow more than under
 // v. Under the policy's own value a client that accepts by itself could let a command leave the sandbox
 // that Codex refuses under v. If gated, the bridge asks in Codex's place.
-func (c *decider) reduceApproval(v rpc.Value, gated bool, reason string) {
+func (c *approvalRule) reduceApproval(v rpc.Value, gated bool, reason string) sentApproval {
 	q := questionsOf(v)
 	q.sandbox = false // else an accepted command that fails runs again outside
 	if c.p.approvals[0] == "never" {
 		q = questions{}
 	}
 	if gated {
-		c.applyReduced(q, true, reason, reducedReason+", and codex-bridge decides about each command")
-		return
+		return c.applyReduced(q, true, reason, reducedReason+", and codex-bridge decides about each command")
 	}
-	c.applyReduced(q, false, reason, reducedReason)
+	return c.applyReduced(q, false, reason, reducedReason)
 }
 
 // reduceToTools sets the approval policy in place of v where the policy's own value is never: Codex asks
@@ -100,33 +99,32 @@ func (c *decider) reduceApproval(v rpc.Value, gated bool, reason string) {
 // Measured with Codex 0.169: under never with full access it runs these tools without a question, whatever
 // default_tools_approval_mode says; under any other approval policy it asks. Where the machine's requirements
 // exclude v, Codex alone takes never, too.
-func (c *decider) reduceToTools(v rpc.Value, reason string) {
+func (c *approvalRule) reduceToTools(v rpc.Value, reason string) sentApproval {
 	if r := c.p.required; r != nil && r.approvals != nil && !r.reduced && !slices.Contains(r.approvals, textOf(v)) {
-		c.applyFirst(reason)
-		return
+		return c.applyFirst(reason)
 	}
-	c.applyReduced(questions{elicitations: questionsOf(v).elicitations}, false, reason, "Codex asks only about tools of MCP servers, which it would run unasked under never")
+	return c.applyReduced(questions{elicitations: questionsOf(v).elicitations}, false, reason, "Codex asks only about tools of MCP servers, which it would run unasked under never")
 }
 
 // applyReduced sets the granular approval policy with these questions. effect says what that means.
-func (c *decider) applyReduced(q questions, gated bool, reason, effect string) {
+func (c *approvalRule) applyReduced(q questions, gated bool, reason, effect string) sentApproval {
 	limited := c.p.required != nil && c.p.required.approvals != nil
 	switch {
 	case limited && !c.p.required.reduced:
 		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and the machine's requirements allow Codex no value that asks as little",
 			`send an allowed value, or add `+reducedRequirement+` to allowed_approval_policies of the requirements`)
-		return
+		return sentApproval{}
 	case !c.p.allowsReduced(gated):
 		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and under untrusted Codex asks about each command", `send "untrusted", or set policy.gate = true`)
-		return
+		return sentApproval{}
 	}
 	if limited {
 		q = questions{}
 	}
 	to := q.granular()
-	c.gated = &gatedFalse
+	found := sentApproval{gated: &gatedFalse}
 	if gated {
-		c.gated = &gatedTrue
+		found.gated = &gatedTrue
 	}
 	switch sent := c.params.Get("approvalPolicy"); {
 	case c.spec.confirmed:
@@ -135,8 +133,9 @@ func (c *decider) applyReduced(q questions, gated bool, reason, effect string) {
 		c.setField("approvalPolicy", to, ruleApproval, reason+"; "+effect)
 	}
 	if c.spec.opensThread {
-		c.sent.Approval = to
+		found.sent = to
 	}
+	return found
 }
 
 // questions returns about what the thread's client may be asked.

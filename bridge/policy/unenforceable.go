@@ -23,7 +23,7 @@ const (
 
 // checkEntries refuses the request if Codex would not enforce one of the bridge's entries of a
 // profile, or one for a writable root.
-func (c *decider) checkEntries(entries map[string]any, roots []string) {
+func (c *request) checkEntries(entries map[string]any, roots []string) {
 	if reason := unenforceable(entries, roots); reason != "" {
 		c.refuse(rpc.CodeRefused, "params.cwd", ruleProtected, reason, UnenforceableHint)
 	}

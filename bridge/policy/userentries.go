@@ -22,7 +22,7 @@ type narrowedPath struct{ path, access string }
 // userProfile returns the profile of the user's configuration that the request gets from Codex
 // alone, or would get without its sandbox: the one that the request names, or that Codex restores, or
 // else the default. It returns nil if that is a builtin profile, one of the bridge, or if there is none.
-func (c *decider) userProfile() *UserProfile {
+func (c *folders) userProfile() *UserProfile {
 	d := c.st.Defaults
 	if d == nil {
 		return nil
@@ -70,14 +70,14 @@ func namesUserProfile(name string) bool {
 }
 
 // refuseUser refuses a request because the bridge can't keep what the user's profile denies.
-func (c *decider) refuseUser(u *UserProfile, problem string) {
+func (c *request) refuseUser(u *UserProfile, problem string) {
 	if c.err == nil {
 		c.refuse(rpc.CodeRefused, "params", ruleUser, "the bridge can't keep what the permissions profile "+u.Name+" of Codex's configuration denies: "+problem, u.Hint())
 	}
 }
 
 // narrowedPaths returns the canonical paths of entries without globs, for the folders of a thread.
-func (c *decider) narrowedPaths(entries map[string]map[string]string, folders []string) (all []narrowedPath) {
+func (c *request) narrowedPaths(entries map[string]map[string]string, folders []string) (all []narrowedPath) {
 	for key, subs := range entries {
 		var bases []string
 		switch {
@@ -114,7 +114,7 @@ func (c *decider) narrowedPaths(entries map[string]map[string]string, folders []
 // narrowEntries adds the user's entries to those of the bridge. Each path gets the narrower access
 // of both. It refuses the request if the bridge protects a path in a folder that the user's profile
 // denies.
-func (c *decider) narrowEntries(entries map[string]any, u *UserProfile, folders []string) map[string]any {
+func (c *request) narrowEntries(entries map[string]any, u *UserProfile, folders []string) map[string]any {
 	own := u.workspaceEntries()
 	narrowed := c.narrowedPaths(own, folders)
 	out := map[string]any{}
@@ -154,7 +154,7 @@ func (c *decider) narrowEntries(entries map[string]any, u *UserProfile, folders 
 }
 
 // outsideDenied returns the paths that are in no folder which the user's profile denies.
-func (c *decider) outsideDenied(paths []string, u *UserProfile, folders []string) (outside []string) {
+func (c *request) outsideDenied(paths []string, u *UserProfile, folders []string) (outside []string) {
 	narrowed := c.narrowedPaths(u.access, folders)
 	for _, path := range paths {
 		if !slices.ContainsFunc(narrowed, func(n narrowedPath) bool {
@@ -168,7 +168,7 @@ func (c *decider) outsideDenied(paths []string, u *UserProfile, folders []string
 
 // withoutSecrets returns the profile without entries inside the folders of State.Secrets, which the
 // bridge denies as a whole.
-func (c *decider) withoutSecrets(u *UserProfile, folders []string) *UserProfile {
+func (c *request) withoutSecrets(u *UserProfile, folders []string) *UserProfile {
 	other := *u
 	other.access = map[string]map[string]string{}
 	for key, subs := range u.access {
@@ -199,7 +199,7 @@ func withoutGlob(path string) string {
 
 // narrowedAccess returns the access of an entry of the bridge for paths, as narrow as the user's
 // entries at the paths and above.
-func (c *decider) narrowedAccess(u *UserProfile, narrowed []narrowedPath, paths []string, access string) string {
+func (c *request) narrowedAccess(u *UserProfile, narrowed []narrowedPath, paths []string, access string) string {
 	for _, path := range paths {
 		for _, n := range narrowed {
 			if !Within(n.path, path) {
@@ -215,7 +215,7 @@ func (c *decider) narrowedAccess(u *UserProfile, narrowed []narrowedPath, paths 
 }
 
 // openRoots returns the writable roots that the user's profile narrows nowhere at or above them.
-func (c *decider) openRoots(roots []string, u *UserProfile, folders []string) []string {
+func (c *request) openRoots(roots []string, u *UserProfile, folders []string) []string {
 	narrowed := c.narrowedPaths(u.workspaceEntries(), folders)
 	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
 		return slices.ContainsFunc(narrowed, func(n narrowedPath) bool { return Within(n.path, root) })

@@ -61,9 +61,15 @@ func RefuseUnknown(d Decision, method string) Decision {
 }
 
 // want notes that the decision needs a fact that State lacks.
-func (c *decider) want(w Want) { c.wants = append(c.wants, w) }
+func (c *request) want(w Want) { c.wants = append(c.wants, w) }
 
-func (c *decider) wantIf(needed bool, w Want) {
+// wantConfiguration notes that the decision needs Codex's configuration for a folder.
+func (c *request) wantConfiguration(folder string) {
+	c.want(WantConfiguration)
+	c.configFolder = folder
+}
+
+func (c *request) wantIf(needed bool, w Want) {
 	if needed {
 		c.want(w)
 	}
@@ -71,7 +77,7 @@ func (c *decider) wantIf(needed bool, w Want) {
 
 // refuseUnknown refuses the message for the first fact that it wants, and returns that fact. A message that
 // is refused already wants at most the models.
-func (c *decider) refuseUnknown() Want {
+func (c *request) refuseUnknown() Want {
 	if c.err != nil && slices.Contains(c.wants, WantModels) {
 		return WantModels
 	}
