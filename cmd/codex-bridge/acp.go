@@ -48,7 +48,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 		return err
 	}
 	record := newLedger(cfg)
-	g, err := newGuard(cfg, nil, record, logger(cfg))
+	g, err := setup.NewGuard(cfg, nil, record, logger(cfg))
 	if err != nil {
 		return err
 	}

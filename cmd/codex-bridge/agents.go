@@ -56,7 +56,7 @@ func folderAgents(folder string) (acp.Settings, error) {
 	if len(config.WorkspaceFiles(at)) == 0 {
 		return acp.Settings{Enabled: true}, nil // the other files count for every folder
 	}
-	cfg, err := config.Load(filesOf(at))
+	cfg, err := config.Load(setup.Files(at))
 	if err != nil {
 		return acp.Settings{}, err
 	}

@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/bridge/statefolder"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/lifecycle/threads"
 	"codex-bridge.example/lifecycle/turns"
 	"codex-bridge.example/relay/approvals"
@@ -60,11 +61,11 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 	s := &sharedParts{command: command, record: record, log: log, inject: inject.New(inject.Options{}), socket: newHookSocket(cfg, log), limiter: approvals.NewLimiter(), asked: new(handlers.Calls)}
 	s.config.Store(cfg)
 	var err error
-	if s.guard, err = newGuard(cfg, s.config.Load, record, log); err != nil {
+	if s.guard, err = setup.NewGuard(cfg, s.config.Load, record, log); err != nil {
 		return nil, err
 	}
 	s.guard.SetGateRecord(record)
-	s.guard.SetFolderPolicies(folderPolicies(workspace, func() bool { return s.config.Load().Skipped() }, log))
+	s.guard.SetFolderPolicies(setup.FolderPolicies(workspace, func() bool { return s.config.Load().Skipped() }, log))
 	if folder, err := statefolder.Path(); err == nil {
 		s.mountPoints = mountpoint.New(filepath.Join(folder, "mountpoints"), log)
 	}
@@ -79,7 +80,7 @@ func newSharedParts(cfg *config.Config, workspace string, command codex.Command,
 	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, enforceable(s.config.Load())) })
 	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program, log) })
 	s.memory = approvals.NewMemory(approvals.MemoryOptions{
-		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.grants, Secrets: secrets(cfg),
+		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.grants, Secrets: setup.Secrets(cfg),
 	})
 	return s, nil
 }
@@ -221,7 +222,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	questions := approvals.Options{
 		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
 		Limiter: a.limiter, KnowsBridge: a.hello.KnowsBridge, Log: a.log, Calls: &a.calls,
-		Unattended: os.Getenv(ownCodexEnv) == execCodex,
+		Unattended: os.Getenv(settings.OwnCodexEnv) == execCodex,
 		KnowsCalls: func(thread string) bool {
 			return relay.inject.IsActive(thread, hook.PreToolUse) && relay.inject.IsActive(thread, hook.PermissionRequest)
 		},

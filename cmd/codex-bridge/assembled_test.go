@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
 )
@@ -108,7 +109,7 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	record := newLedger(cfg)
-	shared, err := newSharedParts(cfg, workspaceFolder(), codex.Command{Path: program}, record, log)
+	shared, err := newSharedParts(cfg, settings.Workspace(), codex.Command{Path: program}, record, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	}
 	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
 	go shared.warnOutOfRange(ctx)
-	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, func(p *policy.Policy) { a.setPolicy(ctx, p) }, shared.setConfig, a.setConfig)
+	go setup.Watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, func(p *policy.Policy) { a.setPolicy(ctx, p) }, shared.setConfig, a.setConfig)
 	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Observer) == out {
 		a.options.Observer = nil
 	}

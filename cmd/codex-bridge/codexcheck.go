@@ -124,7 +124,7 @@ func (c *codexCheck) run(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	command := codex.Command{Path: c.Path, Args: cfg.Codex.Args, Env: codexEnviron(cfg)}
+	command := codex.Command{Path: c.Path, Args: cfg.Codex.Args, Env: setup.CodexEnviron(cfg)}
 	if c.Codex, err = codex.NewProgram(command).Version(ctx); err != nil {
 		return err
 	}

@@ -2,19 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
-	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
-	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/statefolder"
-	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/cmd/internal/settings"
+	"codex-bridge.example/relay/telemetry"
 )
 
 // loadConfig reads the configuration for the working folder, and warns about workspace files that do not load.
@@ -32,7 +27,7 @@ func loadConfig() (*config.Config, error) {
 func loadStrictConfig() (*config.Config, error) {
 	cfg, err := config.LoadLenient(configFiles())
 	if err == nil {
-		err = requireWorkspace(cfg)
+		err = settings.RequireWorkspace(cfg)
 	}
 	if err != nil {
 		return nil, err
@@ -41,262 +36,59 @@ func loadStrictConfig() (*config.Config, error) {
 	return cfg, nil
 }
 
-// requireWorkspace returns the errors of workspace files that do not load, if the policy is enforced: each
-// could tighten it.
-func requireWorkspace(cfg *config.Config) error {
-	if cfg.Policy.Mode != config.Enforce {
-		return nil
-	}
-	return cfg.WorkspaceError()
-}
-
 // warnWorkspace prints a warning for each workspace file that does not load.
 func warnWorkspace(cfg *config.Config) {
-	for _, fault := range workspaceFaults(cfg) {
+	for _, fault := range settings.WorkspaceFaults(cfg) {
 		printError("codex-bridge: warning: %s", display.Line(fault))
 	}
 }
 
-// workspaceFaults returns a line for each error of a workspace file that does not load, with its fix and effect.
-func workspaceFaults(cfg *config.Config) (lines []string) {
-	for _, fault := range errorLines(cfg.WorkspaceError()) {
-		lines = append(lines, fault+" ("+invalidFileHint(cfg)+")")
-	}
-	return lines
-}
-
-// invalidFileHint returns how to fix the configuration files that are not valid, and their effect until then.
-func invalidFileHint(cfg *config.Config) string {
-	effect := "the bridge runs without it"
-	switch {
-	case !cfg.Skipped():
-		effect = "its last valid content counts"
-	case cfg.Policy.Mode == config.Enforce:
-		effect = "no thread opens in its folder, and of Codex's commands only app-server, help and the version run there"
-	}
-	return "correct the file; until then " + effect
-}
-
-func configFiles() config.Options { return filesOf(workspaceFolder()) }
-
-// filesOf returns the files for a workspace folder, or for none if it is empty.
-func filesOf(workspace string) config.Options {
-	files := config.Discover(workspace)
-	files.Check = checkPolicy
-	files.Bundle = loadBundle
-	if isTrial() {
-		files.Candidate = os.Getenv(trialManagedEnv)
-	}
-	return files
-}
-
-// startFiles returns the files of files for a start or a reload. Then a workspace file also counts as invalid
-// if the bridge can't enforce the policy with it.
-func startFiles(files config.Options) config.Options {
-	files.Check = func(cfg *config.Config) error {
-		if err := checkPolicy(cfg); err != nil {
-			return err
+// setup is what the features of this program add to its settings.
+var setup = settings.Setup{
+	Extend: func(files *config.Options) {
+		files.Bundle = loadBundle
+		if isTrial() {
+			files.Candidate = os.Getenv(trialManagedEnv)
 		}
-		p, err := policy.New(cfg.Policy, cfg.Place)
-		if err != nil || p.Mode() != config.Enforce {
-			return err
+	},
+	SocketState: func(state string) string {
+		if isTrial() {
+			return userState(state) // a path in its own would be too long for a socket
 		}
-		return exposed(cfg, p, guard.WorldOf(cfg.Codex))
-	}
-	return files
+		return state
+	},
+	DriverFiles: databaseFiles,
+	Variables:   featureVariables,
+	Environ:     collectorSecrets,
+	Refresh: func(ctx context.Context, from config.PolicySource, log *slog.Logger) (<-chan struct{}, func(config.PolicySource)) {
+		source := newSourceRefresher(from, log)
+		go source.run(ctx) // ends with ctx
+		return source.recheck, source.setSource
+	},
 }
 
-// checkPolicy returns an error for a policy that does not compile, such as one with a rule that never matches, and for
-// a newer table that is not valid.
-// It does so in all modes: another file may set the mode.
-func checkPolicy(cfg *config.Config) error {
-	section := cfg.Policy
-	section.Mode = config.Enforce
-	_, err := policy.New(section, cfg.Place)
-	return err
+func configFiles() config.Options { return setup.Files(settings.Workspace()) }
+
+// featureVariables returns the variables with the headers for the collectors and the fleet log of cfg.
+func featureVariables(cfg *config.Config) (names []string) {
+	if collectorURL(cfg) != "" {
+		names = append(names, envHeaders)
+	}
+	if strings.HasPrefix(cfg.Fleet.URL, "http") {
+		names = append(names, envLogsHeaders)
+	}
+	return names
 }
 
-// warnAbout logs what in the configuration has no effect, and each error of a file that is not valid.
-func warnAbout(cfg *config.Config, log *slog.Logger) {
-	for _, w := range cfg.Warnings() {
-		log.Warn("in the configuration", "warning", w)
-	}
-	for _, one := range linkedRoots(cfg) {
-		log.Warn("in the configuration", "warning", one)
-	}
-	if missing := cfg.Policy.Missing; missing != "" {
-		log.Warn("no thread opens and no turn or agent begins", "reason", missing)
-	}
-	for _, fault := range errorLines(cfg.WorkspaceError()) {
-		log.Warn("a configuration file is not valid", "error", fault, "hint", invalidFileHint(cfg))
-	}
-}
-
-// errorLines returns the lines of an error, one for each that it joins.
-func errorLines(err error) []string {
-	if err == nil {
-		return nil
-	}
-	return strings.Split(err.Error(), "\n")
-}
-
-// linkedRoots returns the writable roots that allow nothing, since a link is in their path.
-func linkedRoots(cfg *config.Config) []*policy.LinkedRootError {
-	p, err := policy.New(cfg.Policy, cfg.Place)
-	if err != nil {
-		return nil
-	}
-	return p.LinkedRoots(func() policy.State { return guard.WorldOf(cfg.Codex) })
-}
-
-// workspaceFolder returns the working folder, or "" if it was removed.
-func workspaceFolder() string {
-	start, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return start
-}
-
-// newGuard returns the policy of a conversation. current returns the changed configuration; nil: it does not
-// change.
-func newGuard(cfg *config.Config, current func() *config.Config, recorder guard.Recorder, log *slog.Logger) (*guard.Guard, error) {
-	if current == nil {
-		current = func() *config.Config { return cfg }
-	}
-	p, err := newPolicy(cfg, log)
-	if err != nil {
-		return nil, err
-	}
-	world := newWorld(cfg)
-	if err := exposed(cfg, p, world); err != nil {
-		return nil, err
-	}
-	if err := hideSocket(&world); err != nil && p.Mode() == config.Enforce {
-		return nil, err
-	}
-	g := guard.New(p, world, recorder, log)
-	find := func() (guard.ConfiguredFiles, error) { return configuredFiles(current(), world) }
-	if err := g.SetConfiguredFiles(find); err != nil && p.Mode() == config.Enforce {
-		return nil, err
-	}
-	g.SetFolderPolicies(folderPolicies(workspaceFolder(), cfg.Skipped, log))
-	g.SetFolderDigest(config.WorkspaceDigest)
-	g.SetGitEnv(codex.Environ(os.Environ(), cfg.Codex.Env, cfg.Codex.EnvRemove))
-	return g, nil
-}
-
-// newWorld returns what the policy of cfg protects on this machine, without the folder of the hooks' socket and
-// without configuredFiles.
-func newWorld(cfg *config.Config) policy.State {
-	world := guard.WorldOf(cfg.Codex)
-	world.Sensitive = append(world.Sensitive, cfg.Serve.Places()...)
-	return world
-}
-
-// exposed returns an error if sandboxed commands could change a file that the enforced policy
-// depends on. It also fails if Codex would load environment variables that the policy does not see.
-func exposed(cfg *config.Config, p *policy.Policy, world policy.State) error {
-	var errs []error
-	for _, one := range p.CheckSensitivePaths(governing(cfg, world), world.Temps) {
-		errs = append(errs, one)
-	}
-	if p.Mode() == config.Enforce {
-		for _, one := range guard.CheckEnvFile(world) {
-			errs = append(errs, one)
-		}
-		if one := guard.CheckExecServer(cfg.Codex); one != nil {
-			errs = append(errs, one)
+// collectorSecrets returns the headers of the collectors that contain a digit.
+func collectorSecrets() (environ []string) {
+	for _, name := range []string{envHeaders, envLogsHeaders} {
+		for _, value := range telemetry.ParseHeaders(os.Getenv(name)) {
+			words := strings.Fields(value) // for example "Bearer", which is no secret
+			if len(words) > 0 && strings.ContainsAny(value, "0123456789") {
+				environ = append(environ, "TOKEN="+words[len(words)-1])
+			}
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// socketFolder returns the folder of the hooks' sockets.
-func socketFolder(world policy.State) (string, error) {
-	state, err := statefolder.Path()
-	if err != nil {
-		return "", err
-	}
-	if isTrial() {
-		state = userState(state) // a path in its own would be too long for a socket
-	}
-	return hook.DefaultFolder(state, func(folder string) bool {
-		at, err := world.Paths.Canonical(folder)
-		return err != nil || world.OverlapsTemp(at)
-	}), nil
-}
-
-// folderPolicies returns a function that loads the policy of another folder. It returns nil for a folder whose
-// policy files are those of the workspace, which the active policy has, unless one of them was skipped. Without a
-// workspace the active policy has no policy file.
-func folderPolicies(workspace string, skipped func() bool, log *slog.Logger) func(folder string) (*policy.Policy, error) {
-	return func(folder string) (*policy.Policy, error) {
-		files := config.WorkspaceFiles(folder)
-		if len(files) == 0 || workspace != "" && !skipped() && slices.Equal(files, config.WorkspaceFiles(workspace)) {
-			return nil, nil
-		}
-		cfg, err := config.Load(filesOf(folder))
-		if err != nil {
-			return nil, err
-		}
-		p, err := newPolicy(cfg, log)
-		if err != nil {
-			return nil, err
-		}
-		return p, exposed(cfg, p, guard.WorldOf(cfg.Codex))
-	}
-}
-
-func newPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
-	for _, n := range cfg.Unenforced() {
-		log.Warn("the key has no effect in this mode", "key", n.Key, "file", n.Origin.File, "line", n.Origin.Line)
-	}
-	return policy.New(cfg.Policy, cfg.Place)
-}
-
-// keepTrustList lists the projects that the user trusts before Codex can trust further ones by itself.
-func keepTrustList(cfg *config.Config) error {
-	p, err := policy.New(cfg.Policy, cfg.Place)
-	if err != nil || !guard.LetsCodexTrust(p) {
-		return err
-	}
-	return guard.WriteTrustList(cfg.Codex)
-}
-
-// watch makes a changed configuration effective for the next request. Of a file that is not valid the last
-// valid content stays. reloaded is called after each change, with the error of such a file.
-func watch(ctx context.Context, files config.Options, cfg *config.Config, log *slog.Logger, reloaded func(error), setPolicy func(*policy.Policy), setConfig ...func(*config.Config)) {
-	files = startFiles(files)
-	files.Loaded = cfg
-	source := newSourceRefresher(cfg.PolicySource, log)
-	files.Recheck = source.recheck
-	go source.run(ctx) // ends with ctx
-	mode := cfg.Policy.Mode
-	config.Watch(ctx, files, func(changed *config.Config, err error) {
-		var p *policy.Policy
-		if err == nil {
-			p, err = newPolicy(changed, log)
-		}
-		if err == nil {
-			err = keepTrustList(changed)
-		}
-		if err != nil {
-			log.Error("the changed configuration is not valid; the old policy stays", "error", err)
-			reloaded(err)
-			return
-		}
-		source.setSource(changed.PolicySource)
-		setPolicy(p)
-		for _, set := range setConfig {
-			set(changed)
-		}
-		log.Info("the changed configuration is effective", "mode", p.Mode())
-		if mode == config.Enforce && p.Mode() != config.Enforce {
-			log.Warn("the policy is no longer enforced for threads that open from now on", "mode", p.Mode())
-		}
-		mode = p.Mode()
-		warnAbout(changed, log)
-		reloaded(changed.WorkspaceError())
-	})
+	return environ
 }

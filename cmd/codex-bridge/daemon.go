@@ -14,6 +14,7 @@ import (
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 )
 
@@ -62,7 +63,7 @@ func runDaemonCommand(cfg *config.Config, line argv.Line) (done bool, err error)
 	case "daemon --help", "daemon -h", "daemon help":
 		return false, nil
 	}
-	return true, &refusedArgs{fmt.Sprintf("codex app-server %s: with serve.control_socket codex-bridge serve is in place of Codex's daemon. Its commands are start, stop and version", strings.Join(words, " "))}
+	return true, &settings.RefusedArgs{Problem: fmt.Sprintf("codex app-server %s: with serve.control_socket codex-bridge serve is in place of Codex's daemon. Its commands are start, stop and version", strings.Join(words, " "))}
 }
 
 // daemon is codex-bridge serve in place of Codex's daemon.

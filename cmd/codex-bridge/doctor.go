@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 type doctorCmd struct {
@@ -136,7 +137,7 @@ func examineInvalid(cfg *config.Config) (all []finding) {
 		detail.Hint = ""
 		all = append(all, finding{"configuration", warn, detail.Error(), w.Hint})
 	}
-	for _, one := range linkedRoots(cfg) {
+	for _, one := range settings.LinkedRoots(cfg) {
 		all = append(all, finding{"configuration", warn, one.Problem() + "; it is not writable", one.Hint()})
 	}
 	for _, root := range missingRoots(cfg) {
@@ -146,8 +147,8 @@ func examineInvalid(cfg *config.Config) (all []finding) {
 	if cfg.Policy.Mode == config.Enforce {
 		state = broken
 	}
-	for _, fault := range errorLines(cfg.WorkspaceError()) {
-		all = append(all, finding{"configuration", state, fault, invalidFileHint(cfg)})
+	for _, fault := range settings.ErrorLines(cfg.WorkspaceError()) {
+		all = append(all, finding{"configuration", state, fault, settings.InvalidFileHint(cfg)})
 	}
 	return all
 }
@@ -202,7 +203,7 @@ func examineGate(cfg *config.Config) (finding, bool) {
 	case cfg.Policy.Gate:
 		return finding{"gate", fine, "with approval policy untrusted the bridge asks you; accepted commands stay in the sandbox", ""}, true
 	}
-	return finding{"gate", warn, "with approval policy untrusted an accepted command may run outside the sandbox: policy.gate is false (" + origin(cfg, "policy.gate") + ")",
+	return finding{"gate", warn, "with approval policy untrusted an accepted command may run outside the sandbox: policy.gate is false (" + settings.Origin(cfg, "policy.gate") + ")",
 		`set policy.gate = true, with "pre_tool_use" in hooks.events`}, true
 }
 
@@ -222,7 +223,7 @@ func examineCommands(cfg *config.Config) (finding, bool) {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return finding{"commands", warn, list + ", started through us, run without this policy: policy.commands is " +
-		fmt.Sprintf("%q (%s)", cfg.Policy.Commands, origin(cfg, "policy.commands")),
+		fmt.Sprintf("%q (%s)", cfg.Policy.Commands, settings.Origin(cfg, "policy.commands")),
 		"remove the patterns that are not needed, or leave the key out: the default has the harmless commands"}, true
 }
 

@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/problem"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/serve"
 )
@@ -93,7 +94,7 @@ func examineServe(cfg *config.Config) []finding {
 	if cfg.Serve.Mode == config.OwnCodex {
 		return nil
 	}
-	workspace := policyFolder(workspaceFolder())
+	workspace := policyFolder(settings.Workspace())
 	socket, err := serveSocket(cfg, workspace)
 	where := socket
 	if workspace != "" {

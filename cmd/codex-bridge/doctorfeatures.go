@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 // examineAgents looks up the programs of agents. It does not run them, since they may sign in.
@@ -14,7 +15,7 @@ func examineAgents(cfg *config.Config) []finding {
 		return nil
 	}
 	if !cfg.ACP.Enabled {
-		return []finding{{"agents", fine, "switched off (" + origin(cfg, "acp.enabled") + ")", ""}}
+		return []finding{{"agents", fine, "switched off (" + settings.Origin(cfg, "acp.enabled") + ")", ""}}
 	}
 	var all []finding
 	for _, r := range agentRows(cfg) {
@@ -23,7 +24,7 @@ func examineAgents(cfg *config.Config) []finding {
 		case !r.Allowed:
 			f.Detail = r.ID + ": not in acp.allowed"
 		case r.Found == "":
-			f.State, f.Detail, f.Hint = broken, fmt.Sprintf("%s: program %q not found (%s)", r.ID, r.Command[0], origin(cfg, config.Key("acp", "agents", r.ID))), "install it, or set another command"
+			f.State, f.Detail, f.Hint = broken, fmt.Sprintf("%s: program %q not found (%s)", r.ID, r.Command[0], settings.Origin(cfg, config.Key("acp", "agents", r.ID))), "install it, or set another command"
 		}
 		all = append(all, f)
 	}
@@ -39,7 +40,7 @@ func examineImages(cfg *config.Config) []finding {
 	f := finding{"images", fine, fmt.Sprintf("described by %s, within %s", model, time.Duration(cfg.Image.Timeout)), ""}
 	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err == nil && p.Mode() == config.Enforce && !p.AllowsModel(model) {
-		f.State, f.Detail = warn, fmt.Sprintf("image.model is %s (%s), which policy.models does not allow", model, origin(cfg, "image.model"))
+		f.State, f.Detail = warn, fmt.Sprintf("image.model is %s (%s), which policy.models does not allow", model, settings.Origin(cfg, "image.model"))
 		f.Hint = "set an allowed model, or remove the key"
 	}
 	return []finding{f}

@@ -14,9 +14,10 @@ import (
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
-// trialCodex is the value of ownCodexEnv for the bridge of fireHook.
+// trialCodex is the value of settings.OwnCodexEnv for the bridge of fireHook.
 const trialCodex = "trial"
 
 // trialManagedEnv names the managed file that doctor tries. An installed one counts before it, so that the variable
@@ -27,7 +28,7 @@ const trialManagedEnv = "CODEX_BRIDGE_TRIAL_MANAGED"
 // state and its CODEX_HOME are in one scratch folder, so a bridge with the user's Codex can't pass for it.
 func isTrial() bool {
 	folder := filepath.Dir(os.Getenv(statefolder.Env))
-	return os.Getenv(ownCodexEnv) == trialCodex && filepath.Base(filepath.Dir(folder)) == store.ScratchFolder && filepath.Dir(os.Getenv("CODEX_HOME")) == folder
+	return os.Getenv(settings.OwnCodexEnv) == trialCodex && filepath.Base(filepath.Dir(folder)) == store.ScratchFolder && filepath.Dir(os.Getenv("CODEX_HOME")) == folder
 }
 
 // userState returns the state folder of the user, in which the bridge of fireHook has its own.
@@ -75,7 +76,7 @@ func fireHook(ctx context.Context, policyFiles []string, trial string) (status, 
 	if err != nil {
 		return "", "", err
 	}
-	env = append(append(os.Environ(), env...), statefolder.Env+"="+filepath.Join(folder, "state"), ownCodexEnv+"="+trialCodex, "OTEL_SDK_DISABLED=true")
+	env = append(append(os.Environ(), env...), statefolder.Env+"="+filepath.Join(folder, "state"), settings.OwnCodexEnv+"="+trialCodex, "OTEL_SDK_DISABLED=true")
 	if trial != "" {
 		env = append(env, trialManagedEnv+"="+trial)
 	}

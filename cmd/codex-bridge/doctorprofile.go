@@ -33,7 +33,7 @@ func examineFolder(cfg *config.Config) []finding {
 	if err != nil || cfg.Policy.Mode != config.Enforce {
 		return nil
 	}
-	world, err := completeWorld(cfg)
+	world, err := setup.CompleteWorld(cfg)
 	if err != nil {
 		return []finding{{"secrets", broken, "no bridge starts: " + problem.Text(err), "make the folder readable, or keep the secret elsewhere"}}
 	}

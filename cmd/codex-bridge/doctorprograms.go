@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/supervise"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 // examineProgramStarts reports where the rules for commands decide: where a program starts, or only on the lines of
@@ -20,7 +21,7 @@ func examineProgramStarts(cfg *config.Config) []finding {
 	}
 	const name = "programs"
 	lines := "rules for commands see the lines of commands, but not what scripts start"
-	place := fmt.Sprintf("policy.exec_rules is %q (%s)", cfg.Policy.ExecRules, origin(cfg, "policy.exec_rules"))
+	place := fmt.Sprintf("policy.exec_rules is %q (%s)", cfg.Policy.ExecRules, settings.Origin(cfg, "policy.exec_rules"))
 	if !p.SupervisesPrograms() {
 		switch {
 		case cfg.Policy.ExecRules == "off":
@@ -28,7 +29,7 @@ func examineProgramStarts(cfg *config.Config) []finding {
 		case p.Mode() != config.Enforce:
 			return []finding{{name, fine, lines + ": the policy is not enforced", ""}}
 		}
-		return []finding{{name, warn, lines + `: policy.escalation is "ask" (` + origin(cfg, "policy.escalation") + `), and programs such as sudo would fail in commands outside the sandbox`,
+		return []finding{{name, warn, lines + `: policy.escalation is "ask" (` + settings.Origin(cfg, "policy.escalation") + `), and programs such as sudo would fail in commands outside the sandbox`,
 			`set policy.exec_rules = "on" if no command needs such programs`}}
 	}
 	err = supervise.Check(child.Start, child.Wait)

@@ -12,7 +12,7 @@ import (
 // examineSecrets says of each file with a secret of the bridge whether commands can read it. Commands without
 // a sandbox can also read the environment of the bridge.
 func examineSecrets(cfg *config.Config) (all []finding) {
-	for _, file := range secretFiles(cfg, guard.WorldOf(cfg.Codex)) {
+	for _, file := range setup.SecretFiles(cfg, guard.WorldOf(cfg.Codex)) {
 		one := finding{Name: "secrets", State: warn}
 		switch {
 		case cfg.Policy.Mode != config.Enforce:

@@ -68,7 +68,7 @@ func examineExposed(cfg *config.Config) []finding {
 	}
 	world := guard.WorldOf(cfg.Codex)
 	var all []finding
-	for _, one := range p.CheckSensitivePaths(governing(cfg, world), world.Temps) {
+	for _, one := range p.CheckSensitivePaths(setup.Governing(cfg, world), world.Temps) {
 		all = append(all, finding{"protection", broken, one.Problem(), one.Hint()})
 	}
 	for _, one := range guard.CheckEnvFile(world) {
@@ -80,7 +80,7 @@ func examineExposed(cfg *config.Config) []finding {
 	if all != nil {
 		return all
 	}
-	folder, err := socketFolder(world)
+	folder, err := setup.SocketFolder(world)
 	if err != nil {
 		return []finding{{"protection", broken, fmt.Sprintf("the folder of the hooks' socket: %v", err), ""}}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/tools"
 	"codex-bridge.example/relay/tools/host"
 	"codex-bridge.example/relay/tools/provider"
@@ -30,7 +31,7 @@ func examineTools(cfg *config.Config) []finding {
 		program := cfg.Tools[name].Command[0]
 		path, err := exec.LookPath(program)
 		if err != nil {
-			all = append(all, finding{"tool", broken, fmt.Sprintf("%s: %v (%s)", name, err, origin(cfg, config.Key("tools", name))), "set the path of an executable program"})
+			all = append(all, finding{"tool", broken, fmt.Sprintf("%s: %v (%s)", name, err, settings.Origin(cfg, config.Key("tools", name))), "set the path of an executable program"})
 			continue
 		}
 		if !slices.ContainsFunc(offer.Omitted, func(l tools.OmittedTool) bool { return l.Tool == name || l.Tool == tools.DefaultNamespace+"."+name }) {

@@ -23,6 +23,7 @@ import (
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/inject"
 	"codex-bridge.example/rpc"
 )
@@ -50,7 +51,7 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	}
 	judge, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil {
-		return &refusedArgs{err.Error()}
+		return &settings.RefusedArgs{Problem: err.Error()}
 	}
 	if err := options.load(os.Stdin); err != nil {
 		return err
@@ -77,7 +78,7 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	r.client, err = child.Connect(ctx, child.ClientOptions{
-		Command: command, Dir: options.cwd, Env: append(os.Environ(), ownCodexEnv+"="+execCodex), Stderr: &execLog{colour: colour},
+		Command: command, Dir: options.cwd, Env: append(os.Environ(), settings.OwnCodexEnv+"="+execCodex), Stderr: &execLog{colour: colour},
 		Grace: 2*time.Duration(cfg.Codex.ShutdownGrace) + endGrace, MaxLine: int(cfg.Codex.MaxMessage), Handle: r.handle,
 	})
 	if err != nil {
@@ -115,14 +116,14 @@ func runExec(cfg *config.Config, line argv.Line, notices []string) error {
 func reportEvent(out io.Writer, args []string, err error) {
 	line := argv.Parse(args)
 	wantsEvents := slices.ContainsFunc(line.Items, func(i argv.Item) bool { return i.Name == "--json" && i.State == argv.Valid })
-	var refused *refusedArgs
+	var refused *settings.RefusedArgs
 	if !line.Exec() || !wantsEvents || !errors.As(err, &refused) {
 		return
 	}
 	_ = json.NewEncoder(out).Encode(struct { // the status and stderr also say it
 		Type    string `json:"type"`
 		Message string `json:"message"`
-	}{"error", "codex-bridge: " + display.Line(refused.problem)})
+	}{"error", "codex-bridge: " + display.Line(refused.Problem)})
 }
 
 // keyEnv is a variable with an API key, which exec uses and an app-server does not (measured). The

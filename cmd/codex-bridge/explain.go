@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/rpc"
 )
 
@@ -28,9 +29,9 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := config.LoadLenient(filesOf(folder))
+	cfg, err := config.LoadLenient(setup.Files(folder))
 	if err == nil {
-		err = requireWorkspace(cfg)
+		err = settings.RequireWorkspace(cfg)
 	}
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 		return err
 	}
 	// Codex's configuration and threads are unknown here: see guard.Explain.
-	world, err := completeWorld(cfg)
+	world, err := setup.CompleteWorld(cfg)
 	if err != nil && p.Mode() == config.Enforce {
 		return err
 	}
@@ -65,7 +66,7 @@ func (c explainCmd) Run(in io.Reader, out io.Writer) error {
 			return err
 		}
 	}
-	e.Expired, e.Invalid = cfg.Policy.ExpiredRules(world.Now()), workspaceFaults(cfg)
+	e.Expired, e.Invalid = cfg.Policy.ExpiredRules(world.Now()), settings.WorkspaceFaults(cfg)
 	if c.JSON {
 		return json.NewEncoder(out).Encode(e)
 	}

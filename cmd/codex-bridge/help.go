@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 // helpColumns is the width of a help where no terminal is narrower. Kong takes it in a pipe.
@@ -70,7 +71,7 @@ func (c helpCmd) Run(app *kong.Kong) error {
 	}
 	ctx, err := traceArgs(app, append(slices.Clone(c.Command), "--help"))
 	if err != nil {
-		return &refusedArgs{display.Line(err.Error()) + "; \"codex-bridge help\" lists the commands"}
+		return &settings.RefusedArgs{Problem: display.Line(err.Error()) + "; \"codex-bridge help\" lists the commands"}
 	}
 	return ctx.PrintUsage(false)
 }

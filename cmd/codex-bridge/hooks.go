@@ -303,7 +303,7 @@ type hookSocket struct {
 // newHookSocket returns the socket of the configuration at the start, whose folder the guard keeps from
 // commands.
 func newHookSocket(cfg *config.Config, log *slog.Logger) *hookSocket {
-	return &hookSocket{folder: sync.OnceValues(func() (string, error) { return socketFolder(guard.WorldOf(cfg.Codex)) }), log: log}
+	return &hookSocket{folder: sync.OnceValues(func() (string, error) { return setup.SocketFolder(guard.WorldOf(cfg.Codex)) }), log: log}
 }
 
 // listen returns the server of the socket, and starts it on the first call.

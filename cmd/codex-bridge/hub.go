@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/redact"
@@ -65,7 +66,7 @@ type generation struct {
 // newHub returns a hub for the configuration of a workspace; "" means none. Codex's output goes to stderr without
 // secrets.
 func newHub(cfg *config.Config, workspace string, record *ledger, stderr io.Writer, log *slog.Logger) *hub {
-	h := &hub{record: record, log: log, stderr: redact.New(redact.Limits{Text: maxCodexOutput}, secrets(cfg)...).Writer(stderr), workspace: workspace}
+	h := &hub{record: record, log: log, stderr: redact.New(redact.Limits{Text: maxCodexOutput}, setup.Secrets(cfg)...).Writer(stderr), workspace: workspace}
 	h.ended, h.end = context.WithCancel(context.Background())
 	h.config.Store(cfg)
 	return h
@@ -143,7 +144,7 @@ func (h *hub) newGeneration() (g *generation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := keepTrustList(cfg); err != nil {
+	if err := settings.KeepTrustList(cfg); err != nil {
 		return nil, err
 	}
 	shared, err := newSharedParts(cfg, h.workspace, command, h.record, h.log)

@@ -17,6 +17,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/lifecycle/image"
 )
 
@@ -74,7 +75,7 @@ func (c describeImageCmd) describe(ctx context.Context, cfg *config.Config) (non
 	if err != nil {
 		return none, err
 	}
-	g, err := newGuard(cfg, nil, record, logger(cfg))
+	g, err := setup.NewGuard(cfg, nil, record, logger(cfg))
 	if err != nil {
 		return none, err
 	}
@@ -94,8 +95,8 @@ func appServer(cfg *config.Config, record guard.Recorder) (codex.Command, error)
 	if err != nil {
 		return codex.Command{}, err
 	}
-	args, _, err := applyArgsPolicy(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger(cfg))
-	return codex.Command{Path: path, Args: args, Env: codexEnviron(cfg)}, err
+	args, _, err := settings.ApplyArgs(cfg, slices.Concat(cfg.Codex.Args, []string{"app-server"}), len(cfg.Codex.Args), record, logger(cfg))
+	return codex.Command{Path: path, Args: args, Env: setup.CodexEnviron(cfg)}, err
 }
 
 func newWorker(command codex.Command, policy image.Policy, stderr io.Writer) *image.Worker {

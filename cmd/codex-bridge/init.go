@@ -88,7 +88,7 @@ func (c initCmd) loads(name, text string) error {
 	if _, err := os.Lstat(name); err == nil {
 		return exists(name)
 	}
-	files := filesOf("")
+	files := setup.Files("")
 	files.Draft = &config.Draft{File: name, Text: text, IsWorkspace: c.Workspace}
 	cfg, err := config.Load(files)
 	if err == nil {

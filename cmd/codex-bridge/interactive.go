@@ -21,6 +21,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/serve"
 )
@@ -42,7 +43,7 @@ const (
 // screen.
 func interactive(cfg *config.Config, line argv.Line, command codex.Command, notices []string, record *ledger) error {
 	// Before this check, commands may be able to replace the log by a link.
-	if _, err := newGuard(cfg, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := setup.NewGuard(cfg, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -54,7 +55,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	if cfg.Serve.Mode != config.OwnCodex {
 		socket, err := "", errUnshared
 		if len(overrides(line, len(cfg.Codex.Args))) == 0 {
-			socket, err = runningServe(cfg, policyFolder(workspaceFolder()))
+			socket, err = runningServe(cfg, policyFolder(settings.Workspace()))
 		}
 		switch {
 		case err == nil:
@@ -81,8 +82,8 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	tail := new(logTail) // not on stderr, which is the screen
 	stderr := io.MultiWriter(file, tail)
 	log := loggerTo(stderr, cfg)
-	warnAbout(cfg, log)
-	folder, err := socketFolder(guard.WorldOf(cfg.Codex))
+	settings.WarnAbout(cfg, log)
+	folder, err := setup.SocketFolder(guard.WorldOf(cfg.Codex))
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 		return fmt.Errorf("the socket for Codex's terminal interface can't be opened: %w", err)
 	}
 	record.ship(cfg, log)
-	h := newHub(cfg, workspaceFolder(), record, stderr, log)
+	h := newHub(cfg, settings.Workspace(), record, stderr, log)
 	h.args, h.notices, h.turns = overrides(line, len(cfg.Codex.Args)), notices, turnsEnd
 	if _, err := h.generation(); err != nil {
 		return errors.Join(err, listener.Close())

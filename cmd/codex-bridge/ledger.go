@@ -35,7 +35,7 @@ type ledger struct {
 
 func newLedger(cfg *config.Config) *ledger {
 	l := &ledger{
-		url: cfg.Store.URL, redactor: redact.New(redact.Limits{Text: maxReason}, secrets(cfg)...), log: logger(cfg), opening: make(chan struct{}, 1),
+		url: cfg.Store.URL, redactor: redact.New(redact.Limits{Text: maxReason}, setup.Secrets(cfg)...), log: logger(cfg), opening: make(chan struct{}, 1),
 	}
 	l.opening <- struct{}{}
 	l.backlog = store.NewBacklog(l.write, l.log)

@@ -20,6 +20,7 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/supervise"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 )
 
@@ -59,7 +60,7 @@ func main() {
 // terminal interface as its clients, other commands in place of this process. It returns nil only for a
 // client that joined codex-bridge serve. An error may be the exit status.
 func runAsCodex(args []string) error {
-	cfg, err := config.LoadLenient(atStart(startFiles(configFiles())))
+	cfg, err := config.LoadLenient(atStart(setup.StartFiles(configFiles())))
 	if err != nil {
 		return err
 	}
@@ -73,9 +74,9 @@ func runAsCodex(args []string) error {
 	command := codex.Command{
 		Path: path,
 		Args: slices.Concat(cfg.Codex.Args, args),
-		Env:  codexEnviron(cfg),
+		Env:  setup.CodexEnviron(cfg),
 	}
-	if err := keepTrustList(cfg); err != nil {
+	if err := settings.KeepTrustList(cfg); err != nil {
 		return err
 	}
 	line := argv.Parse(command.Args)
@@ -87,12 +88,12 @@ func runAsCodex(args []string) error {
 	}
 	record := newLedger(cfg)
 	var notices []string
-	if command.Args, notices, err = applyArgsPolicy(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
+	if command.Args, notices, err = settings.ApplyArgs(cfg, command.Args, len(cfg.Codex.Args), record, logger(cfg)); err != nil {
 		return err
 	}
 	line = argv.Parse(command.Args)
 	if line.Proxy {
-		warnAbout(cfg, logger(cfg))
+		settings.WarnAbout(cfg, logger(cfg))
 		if done, err := joined(cfg, args, logger(cfg)); done {
 			return errors.Join(err, record.Close())
 		}
@@ -101,7 +102,7 @@ func runAsCodex(args []string) error {
 	// No thread request follows that could be refused. A workspace file can also limit policy.commands.
 	// Help and the version pass, because editors ask for them.
 	if !line.Info || line.Generates() {
-		if err := requireWorkspace(cfg); err != nil {
+		if err := settings.RequireWorkspace(cfg); err != nil {
 			return err
 		}
 		if err := requireBundle(cfg); err != nil {
@@ -180,7 +181,7 @@ func become(command codex.Command) error {
 func status(err error) int {
 	var find *codex.FindError
 	var conf *config.Error
-	var refused *refusedArgs
+	var refused *settings.RefusedArgs
 	var open *policy.SensitivePathError
 	var variable *guard.EnvFileError
 	var server *guard.ExecServerError

@@ -38,7 +38,7 @@ func (c methodsDiffCmd) Run(out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		other, err = releasediff.Load(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: codexEnviron(cfg)}, dir)
+		other, err = releasediff.Load(ctx, codex.Command{Path: path, Args: cfg.Codex.Args, Env: setup.CodexEnviron(cfg)}, dir)
 		return errors.Join(err, remove())
 	})
 	if stopped := (*release.StoppedError)(nil); errors.As(err, &stopped) {

@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/rpc"
 )
 
@@ -38,7 +39,7 @@ func examineModels(ctx context.Context, cfg *config.Config) []finding {
 	if err != nil {
 		return nil // examinePolicy reports it
 	}
-	where := fmt.Sprintf("policy.models [%s] (%s)", strings.Join(cfg.Policy.Models, ", "), origin(cfg, "policy.models"))
+	where := fmt.Sprintf("policy.models [%s] (%s)", strings.Join(cfg.Policy.Models, ", "), settings.Origin(cfg, "policy.models"))
 	name := p.DefaultModel(nil)
 	if name == "" {
 		listed, err := askModels(ctx, cfg)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 // Commands must write neither the table, nor a link to it.
@@ -34,11 +35,11 @@ func TestTableGoverns(t *testing.T) {
 	if err := os.Symlink(at("b/table.txt"), at("a/link.txt")); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.Options{User: at("config.toml"), Check: checkPolicy})
+	cfg, err := config.Load(config.Options{User: at("config.toml"), Check: settings.CheckPolicy})
 	if err != nil {
 		t.Fatal(err)
 	}
-	world, err := completeWorld(cfg)
+	world, err := setup.CompleteWorld(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

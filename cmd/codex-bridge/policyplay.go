@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/rpc"
 )
 
@@ -101,7 +102,7 @@ func (b *caseRunner) compile(text *string) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPolicy(cfg, slog.New(slog.DiscardHandler))
+	p, err := settings.NewPolicy(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func configOf(text *string) (*config.Config, error) {
 		return loadStrictConfig()
 	}
 	file := filepath.Join(caseRoot(), "policy")
-	cfg, err := config.Load(config.Options{Draft: &config.Draft{File: file, Text: *text}, Home: config.Discover("").Home, Check: checkPolicy})
+	cfg, err := config.Load(config.Options{Draft: &config.Draft{File: file, Text: *text}, Home: config.Discover("").Home, Check: settings.CheckPolicy})
 	if err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), file, "policy"))
 	}

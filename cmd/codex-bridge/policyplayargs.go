@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 // runArgsCase runs a case about a command line. It decides as the program does before it starts
@@ -35,7 +36,7 @@ func runArgsCase(p *compiled, c *simulate.Case) []string {
 		return nil
 	}
 	if d.Err != nil {
-		r.add("got: refused: %s", describeRefusal(p.cfg, d.Err))
+		r.add("got: refused: %s", settings.DescribeRefusal(p.cfg, d.Err))
 	}
 	for _, change := range d.Changes {
 		r.add("got: %s is taken out", change.Flag)

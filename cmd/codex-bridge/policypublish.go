@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/bundle"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 type policyPublishCmd struct {
@@ -211,7 +212,7 @@ func checkedBundle(folder string, out io.Writer) (b config.Bundle, tests int, er
 	for _, name := range files {
 		more, err := simulate.ReadCases(name)
 		if err != nil {
-			return b, 0, &refusedArgs{err.Error()}
+			return b, 0, &settings.RefusedArgs{Problem: err.Error()}
 		}
 		list = append(list, more...)
 	}
@@ -232,7 +233,7 @@ func checkedBundle(folder string, out io.Writer) (b config.Bundle, tests int, er
 
 // loadBundleFile loads the files of a bundle.
 func loadBundleFile(b config.Bundle) (*config.Config, error) {
-	return config.LoadBundle(b, config.Options{Home: config.Discover("").Home, Check: checkPolicy})
+	return config.LoadBundle(b, config.Options{Home: config.Discover("").Home, Check: settings.CheckPolicy})
 }
 
 // testFiles returns the policy tests of a folder.

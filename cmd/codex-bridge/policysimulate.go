@@ -20,6 +20,7 @@ import (
 	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/trace"
 )
 
@@ -34,7 +35,7 @@ type simulateCmd struct {
 
 // Run compares the current policy with a candidate over the recorded decisions.
 func (c simulateCmd) Run(out io.Writer) error {
-	files := filesOf("") // the files of a workspace count only in their folder, which the record names as such
+	files := setup.Files("") // the files of a workspace count only in their folder, which the record names as such
 	cfg, current, err := policyOf(files)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func (c simulateCmd) Run(out io.Writer) error {
 			return err
 		}
 	} else if c.Managed || c.Bundle || c.FailOn != "" {
-		return &refusedArgs{"--managed, --bundle and --fail-on need --candidate FILE"}
+		return &settings.RefusedArgs{Problem: "--managed, --bundle and --fail-on need --candidate FILE"}
 	}
 	debug.SetGCPercent(simulate.GCPercent)
 	var report *simulate.Report
@@ -84,7 +85,7 @@ func (c simulateCmd) replace(files config.Options, current *config.Config) (conf
 	case !c.Bundle:
 		files.User, files.UserRequired, files.UserError = c.Candidate, true, nil
 	case current.PolicySource.URL == "":
-		return files, &refusedArgs{"--bundle needs a [policy_source] in the configuration"}
+		return files, &settings.RefusedArgs{Problem: "--bundle needs a [policy_source] in the configuration"}
 	default:
 		text, err := os.ReadFile(c.Candidate)
 		if err != nil {
@@ -110,7 +111,7 @@ func policyOf(files config.Options) (*config.Config, *policy.Policy, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := newPolicy(cfg, slog.New(slog.DiscardHandler))
+	p, err := settings.NewPolicy(cfg, slog.New(slog.DiscardHandler))
 	return cfg, p, err
 }
 

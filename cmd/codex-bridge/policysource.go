@@ -17,6 +17,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/bridge/statefolder"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 const (
@@ -55,7 +56,7 @@ func sourceClient(from config.PolicySource) (*bundle.Client, error) {
 
 // checkBundle returns an error for a bundle that does not load.
 func checkBundle(c *bundle.Content) error {
-	_, err := config.LoadBundle(bundleOf(c), config.Options{Home: config.Discover("").Home, Check: checkPolicy})
+	_, err := config.LoadBundle(bundleOf(c), config.Options{Home: config.Discover("").Home, Check: settings.CheckPolicy})
 	return err
 }
 
@@ -147,7 +148,7 @@ func requireBundle(cfg *config.Config) error {
 	if cfg.Policy.Missing == "" {
 		return nil
 	}
-	return &refusedArgs{fmt.Sprintf("%s (%s); see \"codex-bridge policy status\"", cfg.Policy.Missing, origin(cfg, "policy_source"))}
+	return &settings.RefusedArgs{Problem: fmt.Sprintf("%s (%s); see \"codex-bridge policy status\"", cfg.Policy.Missing, settings.Origin(cfg, "policy_source"))}
 }
 
 // sourceRefresher pulls the bundle of the configuration's policy source regularly.

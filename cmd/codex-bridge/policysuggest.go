@@ -13,6 +13,7 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 type suggestCmd struct {
@@ -51,9 +52,9 @@ type denialsOf struct {
 // Run prints rules for denials as TOML. It changes nothing.
 func (c suggestCmd) Run(out io.Writer) error {
 	if c.Max < 1 || c.Max > 100 {
-		return &refusedArgs{fmt.Sprintf("--max=%d: a number from 1 to 100", c.Max)}
+		return &settings.RefusedArgs{Problem: fmt.Sprintf("--max=%d: a number from 1 to 100", c.Max)}
 	}
-	files := filesOf("")
+	files := setup.Files("")
 	cfg, current, err := policyOf(files)
 	if err != nil {
 		return err

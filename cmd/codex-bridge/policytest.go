@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 type policyTestCmd struct {
@@ -27,7 +28,7 @@ func (c policyTestCmd) Run(out io.Writer) error {
 	for _, file := range c.Files {
 		more, err := simulate.ReadCases(file)
 		if err != nil {
-			return &refusedArgs{err.Error()}
+			return &settings.RefusedArgs{Problem: err.Error()}
 		}
 		list = append(list, more...)
 	}
@@ -70,7 +71,7 @@ func (b *caseRunner) runAll(list []simulate.Case) (results []caseResult, failed 
 		one := &list[i]
 		differ, err := b.run(one)
 		if err != nil {
-			return nil, 0, &refusedArgs{fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
+			return nil, 0, &settings.RefusedArgs{Problem: fmt.Sprintf("%s:%d: %s: %v", one.File, one.Line, one.Name, err)}
 		}
 		if len(differ) > 0 {
 			failed++

@@ -11,6 +11,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/redact"
 )
@@ -22,7 +23,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	record.ship(cfg, log)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	shared, err := newSharedParts(cfg, workspaceFolder(), command, record, log)
+	shared, err := newSharedParts(cfg, settings.Workspace(), command, record, log)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	keepProcessorFree()
 	go shared.warnOutOfRange(ctx) // ends with ctx
 	setPolicy := func(p *policy.Policy) { a.setPolicy(ctx, p) }
-	go watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, setPolicy, shared.setConfig, a.setConfig) // ends with ctx
+	go setup.Watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, setPolicy, shared.setConfig, a.setConfig) // ends with ctx
 	a.guard.SetStartNotices(notices)
 	a.guard.SetUserAgentReader(shared.program.ReadUserAgent) // this Codex has no other client
 	p, err := bridge.NewProxy(a.options)
@@ -96,5 +97,5 @@ func loggerTo(w io.Writer, cfg *config.Config) *slog.Logger {
 	if os.Getenv("CODEX_BRIDGE_LOG_FORMAT") == "json" {
 		h = slog.NewJSONHandler(w, opts)
 	}
-	return slog.New(redact.New(redact.Limits{}, secrets(cfg)...).Handler(h))
+	return slog.New(redact.New(redact.Limits{}, setup.Secrets(cfg)...).Handler(h))
 }

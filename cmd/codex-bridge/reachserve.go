@@ -23,6 +23,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/statefolder"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/serve"
 )
@@ -30,10 +31,7 @@ import (
 const (
 	// serveLogName is the name of the log of a codex-bridge serve that started by itself.
 	serveLogName = "serve.log"
-	// ownCodexEnv is the variable for an app-server that must not join: that of exec and doctor. An agent's
-	// does not join either.
-	ownCodexEnv = "CODEX_BRIDGE_OWN_CODEX"
-	// execCodex is its value for the bridge of exec.
+	// execCodex is the value of settings.OwnCodexEnv for the bridge of exec.
 	execCodex = "exec"
 	// serveStart is how long such a serve may take to listen, and then to start Codex.
 	serveStart = time.Minute
@@ -58,7 +56,7 @@ func policyFolder(folder string) string {
 // another socket.
 func serveSocket(cfg *config.Config, workspace string) (string, error) {
 	world := guard.WorldOf(cfg.Codex)
-	folder, err := socketFolder(world)
+	folder, err := setup.SocketFolder(world)
 	if err != nil {
 		return "", err
 	}
@@ -93,7 +91,7 @@ func serveSocket(cfg *config.Config, workspace string) (string, error) {
 // joined serves the client on stdin and stdout by codex-bridge serve, if serve.mode says so. done reports
 // whether it did.
 func joined(cfg *config.Config, args []string, log *slog.Logger) (done bool, err error) {
-	if cfg.Serve.Mode == config.OwnCodex || os.Getenv(ownCodexEnv) != "" || nestingDepth() > 0 {
+	if cfg.Serve.Mode == config.OwnCodex || os.Getenv(settings.OwnCodexEnv) != "" || nestingDepth() > 0 {
 		return false, nil
 	}
 	settings, err := sharedSettings(args)
@@ -272,7 +270,7 @@ func ensureServe(cfg *config.Config, workspace, socket string) error {
 	// Under the name codex the command would be Codex's.
 	cmd.Args[0] = "codex-bridge"
 	cmd.Dir = start
-	cmd.Env = codex.Environ(os.Environ(), nil, []string{depthEnv, ownCodexEnv, child.MarkName}) // the server is for all clients
+	cmd.Env = codex.Environ(os.Environ(), nil, []string{depthEnv, settings.OwnCodexEnv, child.MarkName}) // the server is for all clients
 	child.Detach(cmd)
 	if err := child.Start(cmd); err != nil {
 		return err

@@ -89,7 +89,7 @@ func TestFolderPolicyOfServerWithoutWorkspace(t *testing.T) {
 	}
 	t.Chdir(folder)
 	for workspace, has := range map[string]bool{"": true, folder: false} {
-		find := folderPolicies(workspace, func() bool { return false }, logger(config.Default()))
+		find := setup.FolderPolicies(workspace, func() bool { return false }, logger(config.Default()))
 		if p, err := find(folder); (p != nil) != has {
 			t.Errorf("workspace %q: %v, %v", workspace, p, err)
 		}

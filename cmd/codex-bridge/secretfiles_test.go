@@ -12,6 +12,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/statefolder"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 // newFolder returns a function for paths in a new folder, which is the home folder and has the state.
@@ -81,7 +82,7 @@ func TestSecretFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			paths, err := secretPaths(cfg, guard.WorldOf(cfg.Codex))
+			paths, err := setup.SecretPaths(cfg, guard.WorldOf(cfg.Codex))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,18 +102,18 @@ func TestDefaultTokenIsHidden(t *testing.T) {
 	at := newFolder(t)
 	t.Setenv(config.EnvConfig, "")
 	cfg := &config.Config{}
-	if files := secretFiles(cfg, guard.WorldOf(cfg.Codex)); len(files) > 0 {
+	if files := setup.SecretFiles(cfg, guard.WorldOf(cfg.Codex)); len(files) > 0 {
 		t.Error("nothing is there", files)
 	}
-	folder, err := socketFolder(guard.WorldOf(cfg.Codex))
+	folder, err := setup.SocketFolder(guard.WorldOf(cfg.Codex))
 	if err != nil || !strings.HasPrefix(folder, at(".")) {
 		t.Fatal(folder, err)
 	}
-	token := filepath.Join(folder, serveToken)
+	token := filepath.Join(folder, settings.ServeToken)
 	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(token, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if files := secretFiles(cfg, guard.WorldOf(cfg.Codex)); len(files) != 1 || files[0].path != token {
+	if files := setup.SecretFiles(cfg, guard.WorldOf(cfg.Codex)); len(files) != 1 || files[0].Path != token {
 		t.Error(files)
 	}
 }

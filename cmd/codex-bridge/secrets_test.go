@@ -39,7 +39,7 @@ func TestCodexEnviron(t *testing.T) {
 			cfg.Codex.Env = map[string]string{envHeaders: "a=1"}
 		}), all[1:]},
 	} {
-		env := codexEnviron(test.cfg)
+		env := setup.CodexEnviron(test.cfg)
 		for _, pair := range all {
 			if slices.Contains(env, pair) == slices.Contains(test.lost, pair) {
 				t.Errorf("%s: %s: %v", name, pair, slices.Contains(env, pair))

@@ -20,15 +20,13 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/serve"
 )
 
 // maxClients is how many clients may be connected at once.
 const maxClients = 512
-
-// serveToken is the name of the default token file, in the folder of the sockets.
-const serveToken = "serve.token"
 
 type serveCmd struct {
 	Idle   time.Duration ` help:"End so long after the last client."`
@@ -54,7 +52,7 @@ func (c serveCmd) Run(out io.Writer) error {
 			return err
 		}
 	}
-	cfg, err := config.LoadLenient(atStart(startFiles(filesOf(c.Workspace))))
+	cfg, err := config.LoadLenient(atStart(setup.StartFiles(setup.Files(c.Workspace))))
 	if err != nil {
 		return err
 	}
@@ -78,7 +76,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	record := newLedger(cfg)
 	defer func() { err = errors.Join(err, record.Close()) }() // at last: Codex decides until it has ended
 	record.ship(cfg, log)
-	warnAbout(cfg, log)
+	settings.WarnAbout(cfg, log)
 	if len(c.Listen) > 0 {
 		cfg.Serve.Listen = c.Listen
 	}
@@ -132,7 +130,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 	}
 	close(started)
 	go h.current.warnOutOfRange(ctx)
-	go h.watch(ctx, filesOf(c.Workspace))
+	go h.watch(ctx, setup.Files(c.Workspace))
 	for _, l := range listeners {
 		fmt.Fprintln(out, "listening on "+l.Endpoint().Address)
 	}
@@ -222,8 +220,8 @@ func serveCommand(cfg *config.Config, overrides []string, record *ledger, log *s
 	if command.Path, err = codex.Find(cfg.Codex.Command); err != nil {
 		return command, nil, err
 	}
-	command.Env = codexEnviron(cfg)
-	command.Args, notices, err = applyArgsPolicy(cfg, slices.Concat(cfg.Codex.Args, overrides, []string{argv.AppServer}), len(cfg.Codex.Args), record, log)
+	command.Env = setup.CodexEnviron(cfg)
+	command.Args, notices, err = settings.ApplyArgs(cfg, slices.Concat(cfg.Codex.Args, overrides, []string{argv.AppServer}), len(cfg.Codex.Args), record, log)
 	return command, notices, err
 }
 
@@ -316,16 +314,16 @@ func openListener(cfg *config.Config, workspace, address string, commandsHaveNet
 	}
 	file := cfg.Serve.TokenFile
 	if file == "" {
-		folder, err := socketFolder(guard.WorldOf(cfg.Codex))
+		folder, err := setup.SocketFolder(guard.WorldOf(cfg.Codex))
 		if err != nil {
 			return nil, err
 		}
-		file = filepath.Join(folder, serveToken)
+		file = filepath.Join(folder, settings.ServeToken)
 	}
 	return hook.ListenTCP(host, file, commandsHaveNetwork, log)
 }
 
 // watch applies changes of the configuration. It ends with ctx.
 func (h *hub) watch(ctx context.Context, files config.Options) {
-	watch(ctx, files, h.config.Load(), h.log, h.reloaded, h.setPolicy, h.setConfig)
+	setup.Watch(ctx, files, h.config.Load(), h.log, h.reloaded, h.setPolicy, h.setConfig)
 }

@@ -19,6 +19,9 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
+// envHeaders is the variable of OpenTelemetry with the headers for a collector.
+const envHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
+
 // collectorURL returns the address of the OpenTelemetry collector; "" if there is none.
 func collectorURL(cfg *config.Config) string {
 	if cfg.Otel.Endpoint != "" {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
-	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"codex-bridge.example/bridge/config"
@@ -15,8 +12,6 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
 	"codex-bridge.example/bridge/statefolder"
-	"codex-bridge.example/relay/redact"
-	"codex-bridge.example/relay/telemetry"
 	"codex-bridge.example/relay/tools"
 	"codex-bridge.example/relay/trace"
 )
@@ -40,40 +35,10 @@ func newTrace(cfg *config.Config, sessionKey func(thread string) string, log *sl
 		return nil, err
 	}
 	return trace.NewRecorder(trace.Options{
-		Folder: folder, TraceID: rand.Text(), Secrets: secrets(cfg), Log: log,
+		Folder: folder, TraceID: rand.Text(), Secrets: setup.Secrets(cfg), Log: log,
 		Limits: trace.Limits{Event: int(cfg.Trace.MaxEvent), File: int64(cfg.Trace.MaxFile)}, Keep: time.Duration(cfg.Trace.Keep),
 		SessionKey: sessionKey,
 	}), nil
-}
-
-// secrets returns the known secrets, for redaction: environment variables with a secret's name,
-// also those that the configuration sets for Codex; the tokens of tool servers; the password of
-// the databases; the headers of the collectors that contain a digit.
-func secrets(cfg *config.Config) []string {
-	environ := os.Environ()
-	for name, value := range cfg.Codex.Env {
-		environ = append(environ, name+"="+value)
-	}
-	for _, s := range cfg.ToolServers {
-		if s.BearerTokenEnv != "" {
-			environ = append(environ, "TOKEN="+os.Getenv(s.BearerTokenEnv))
-		}
-	}
-	for _, one := range []string{cfg.Store.URL, cfg.Fleet.URL, cfg.PolicySource.URL} {
-		if address, err := url.Parse(one); err == nil && address.User != nil {
-			password, _ := address.User.Password()
-			environ = append(environ, "PASSWORD="+password)
-		}
-	}
-	for _, name := range []string{envHeaders, envLogsHeaders} {
-		for _, value := range telemetry.ParseHeaders(os.Getenv(name)) {
-			words := strings.Fields(value) // for example "Bearer", which is no secret
-			if len(words) > 0 && strings.ContainsAny(value, "0123456789") {
-				environ = append(environ, "TOKEN="+words[len(words)-1])
-			}
-		}
-	}
-	return redact.EnvironSecrets(environ)
 }
 
 // tracingRecorder also writes the recorded decisions to the trace.

@@ -15,7 +15,7 @@ func TestConfiguredSecretsAreKnown(t *testing.T) {
 	cfg.Codex.Env = map[string]string{"EXTRA_KEY": "asdf3456ghjk", "EXTRA": "nothing special"}
 	cfg.ToolServers = map[string]config.ToolServer{"x": {BearerTokenEnv: "SOME_SERVER"}}
 	cfg.Store.URL = "postgres://ada:p%40ss7890word@localhost/x"
-	known := secrets(cfg)
+	known := setup.Secrets(cfg)
 	for text, want := range map[string]bool{
 		"abcd1234efgh": true, "qwer5678tyui": true, "zxcv9012bnmk": true, "asdf3456ghjk": true, "p@ss7890word": true,
 		"production": false, "nothing special": false, "Bearer qwer5678tyui": false,

@@ -21,7 +21,7 @@ func newTranscript(cfg *config.Config, record *ledger, log *slog.Logger) *transc
 		return nil
 	}
 	return transcript.New(transcript.Options{
-		Store: record.store, Conversation: rand.Text(), MaxAge: time.Duration(cfg.Transcript.Keep), Secrets: secrets(cfg), Now: time.Now, Log: log,
+		Store: record.store, Conversation: rand.Text(), MaxAge: time.Duration(cfg.Transcript.Keep), Secrets: setup.Secrets(cfg), Now: time.Now, Log: log,
 	})
 }
 

@@ -33,7 +33,7 @@ func underPolicy(t *testing.T, o config.Options) (p policyOfThread, on bool, err
 	if cfg.Policy.Mode == config.Off {
 		return p, false, nil
 	}
-	if _, err := newGuard(cfg, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := setup.NewGuard(cfg, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
 		return p, false, err
 	}
 	w := &assembled{t: t, replies: make(map[string]json.RawMessage), replied: make(chan struct{}), answer: func(request) (any, string) {

@@ -39,7 +39,7 @@ func TestChangesWhileCodexStarts(t *testing.T) {
 		write("off")
 		go func() {
 			defer close(done)
-			watch(ctx, files, cfg, slog.New(slog.DiscardHandler), reloaded, func(p *policy.Policy) { modes <- p.Mode() })
+			setup.Watch(ctx, files, cfg, slog.New(slog.DiscardHandler), reloaded, func(p *policy.Policy) { modes <- p.Mode() })
 		}()
 		if mode := <-modes; mode != config.Off {
 			t.Errorf("%s, want off", mode)
@@ -55,7 +55,7 @@ func TestWatchingEndsBeforeItBegins(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()
-		watch(ctx, config.Options{}, new(config.Config), slog.New(slog.DiscardHandler), func(error) {}, nil)
+		setup.Watch(ctx, config.Options{}, new(config.Config), slog.New(slog.DiscardHandler), func(error) {}, nil)
 		if took := time.Since(began); took > 0 {
 			t.Error(took)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/cmd/internal/settings"
 )
 
 var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`) })
@@ -38,7 +39,7 @@ func checkWord(args []string) error {
 		}
 		hint = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return &refusedArgs{fmt.Sprintf("%q is no command%s To send it to the model, write \"codex-bridge -- %s\".", word, hint, strings.Join(args, " "))}
+	return &settings.RefusedArgs{Problem: fmt.Sprintf("%q is no command%s To send it to the model, write \"codex-bridge -- %s\".", word, hint, strings.Join(args, " "))}
 }
 
 // nearCommands returns the commands that a word may stand for. A word that is alone may also be the beginning

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"errors"
@@ -66,7 +66,7 @@ func TestLinksToConfiguredProgramsAreExposed(t *testing.T) {
 	}
 	temps := []policy.TempFolder{{Name: "/tmp", Path: folder}}
 	var got []string
-	for _, one := range p.CheckSensitivePaths(governing(cfg, guard.World()), temps) {
+	for _, one := range p.CheckSensitivePaths(Setup{}.Governing(cfg, guard.World()), temps) {
 		got = append(got, one.Sensitive.Path)
 	}
 	if !slices.Contains(got, link) || slices.Contains(got, program) {

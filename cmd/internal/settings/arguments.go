@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"context"
@@ -15,21 +15,21 @@ import (
 	"codex-bridge.example/bridge/policy"
 )
 
-// refusedArgs is the error for a command line that the policy refuses.
-type refusedArgs struct{ problem string }
+// RefusedArgs is the error for a command line that the policy refuses.
+type RefusedArgs struct{ Problem string }
 
-func (e *refusedArgs) Error() string { return e.problem }
+func (e *RefusedArgs) Error() string { return e.Problem }
 
-// applyArgsPolicy returns the arguments that Codex gets under this configuration, after it
+// ApplyArgs returns the arguments that Codex gets under this configuration, after it
 // recorded the decision, and a sentence for the user about each removed one. The first fromConfig
 // arguments come from the configuration.
-func applyArgsPolicy(cfg *config.Config, args []string, fromConfig int, record guard.Recorder, log *slog.Logger) (allowed, notices []string, err error) {
+func ApplyArgs(cfg *config.Config, args []string, fromConfig int, record guard.Recorder, log *slog.Logger) (allowed, notices []string, err error) {
 	if cfg.Policy.Mode == config.Off {
 		return args, nil, nil
 	}
 	p, err := policy.New(cfg.Policy, cfg.Place)
 	if err != nil {
-		return nil, nil, &refusedArgs{err.Error()}
+		return nil, nil, &RefusedArgs{Problem: err.Error()}
 	}
 	d := p.DecideArgs(args, fromConfig)
 	text := "removed from the command line"
@@ -37,25 +37,25 @@ func applyArgsPolicy(cfg *config.Config, args []string, fromConfig int, record g
 		text = "policy (audit: not applied): would be removed from the command line"
 	}
 	for _, c := range d.Changes {
-		log.Warn(text, "flag", c.Flag, "reason", c.Reason, "rule", c.Rule, "from", origin(cfg, c.Rule), "hint", c.Hint)
+		log.Warn(text, "flag", c.Flag, "reason", c.Reason, "rule", c.Rule, "from", Origin(cfg, c.Rule), "hint", c.Hint)
 	}
 	err = recordArgs(cfg, args, d, record)
 	switch {
 	case p.Mode() == config.Audit:
 		if d.Err != nil {
-			log.Warn("policy (audit: not applied): the command line would be refused", "reason", describeRefusal(cfg, d.Err))
+			log.Warn("policy (audit: not applied): the command line would be refused", "reason", DescribeRefusal(cfg, d.Err))
 		}
 		if err != nil {
 			log.Error("a decision can't be written to the decision log", "error", err)
 		}
 		return args, nil, nil
 	case d.Err != nil:
-		return nil, nil, &refusedArgs{describeRefusal(cfg, d.Err)}
+		return nil, nil, &RefusedArgs{Problem: DescribeRefusal(cfg, d.Err)}
 	case err != nil:
-		return nil, nil, &refusedArgs{fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see \"codex-bridge doctor\"", err)}
+		return nil, nil, &RefusedArgs{Problem: fmt.Sprintf("the decision about the command line can't be written to the decision log: %v; see \"codex-bridge doctor\"", err)}
 	}
 	for _, c := range d.Changes {
-		notices = append(notices, c.Notice(origin(cfg, c.Rule)))
+		notices = append(notices, c.Notice(Origin(cfg, c.Rule)))
 	}
 	if argv.Parse(d.Args).Proxy {
 		return append(slices.Clip(d.Args), p.PinArgs()...), notices, nil
@@ -73,24 +73,24 @@ func recordArgs(cfg *config.Config, args []string, d policy.ArgsDecision, record
 	}
 	for _, c := range d.Changes {
 		entry.Fields = append(entry.Fields, c.Flag)
-		entry.Rule, entry.Reason, entry.Origin = c.Rule, c.Reason, origin(cfg, c.Rule)
+		entry.Rule, entry.Reason, entry.Origin = c.Rule, c.Reason, Origin(cfg, c.Rule)
 	}
 	if d.Err != nil {
 		entry.Fields = append(entry.Fields, d.Err.Argument)
-		entry.Rule, entry.Reason, entry.Origin = d.Err.Rule, d.Err.Reason, origin(cfg, d.Err.Rule)
+		entry.Rule, entry.Reason, entry.Origin = d.Err.Rule, d.Err.Reason, Origin(cfg, d.Err.Rule)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	return record.Append(ctx, entry)
 }
 
-// describeRefusal returns the text of a refusal, with the file and line of its rule.
-func describeRefusal(cfg *config.Config, e *policy.ArgsError) string {
-	return fmt.Sprintf("%s: %s (%s, %s); %s", e.Argument, e.Reason, e.Rule, origin(cfg, e.Rule), e.Hint)
+// DescribeRefusal returns the text of a refusal, with the file and line of its rule.
+func DescribeRefusal(cfg *config.Config, e *policy.ArgsError) string {
+	return fmt.Sprintf("%s: %s (%s, %s); %s", e.Argument, e.Reason, e.Rule, Origin(cfg, e.Rule), e.Hint)
 }
 
-// origin returns the file and line that set a rule, or "default" for a built-in value.
-func origin(cfg *config.Config, rule string) string {
+// Origin returns the file and line that set a rule, or "default" for a built-in value.
+func Origin(cfg *config.Config, rule string) string {
 	if place := cfg.Place(rule); place != "" {
 		return place
 	}

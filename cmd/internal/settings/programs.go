@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"os"
@@ -37,7 +37,7 @@ func configuredPrograms(cfg *config.Config) (files, scripts []string) {
 		each(tool.Command, inThread)
 	}
 	atStart := func(name string) {
-		if folder := workspaceFolder(); folder != "" {
+		if folder := Workspace(); folder != "" {
 			add(filepath.Join(folder, name))
 		}
 	}
