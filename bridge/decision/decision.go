@@ -1,5 +1,5 @@
 // Package decision has what the bridge logs and remembers about decisions. The packages that decide fill it in, and
-// package store keeps it.
+// a log keeps it, such as package store: entries in a chain of hashes, with a queue for a log that is away.
 package decision
 
 import (

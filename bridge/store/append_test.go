@@ -109,9 +109,9 @@ func TestAppendRefusesContentAndYears(t *testing.T) {
 	}
 }
 
-func readEntries(t testing.TB, s *store.Store, f store.Filter) []store.Entry {
+func readEntries(t testing.TB, s *store.Store, f store.Filter) []decision.Entry {
 	t.Helper()
-	var all []store.Entry
+	var all []decision.Entry
 	for e, err := range s.Decisions(t.Context(), f) {
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func readEntries(t testing.TB, s *store.Store, f store.Filter) []store.Entry {
 	return all
 }
 
-func decisions(all []store.Entry) []decision.Record {
+func decisions(all []decision.Entry) []decision.Record {
 	var ds []decision.Record
 	for _, e := range all {
 		ds = append(ds, e.Record)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -68,7 +69,7 @@ func TestTruncatedFiles(t *testing.T) {
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // openTruncated opens a truncated state and describes the result.
-func openTruncated(t *testing.T, o store.Options, name string, whole store.Head, least int64) string {
+func openTruncated(t *testing.T, o store.Options, name string, whole decision.Head, least int64) string {
 	t.Helper()
 	checkError := func(err error) string {
 		t.Helper()
@@ -83,7 +84,7 @@ func openTruncated(t *testing.T, o store.Options, name string, whole store.Head,
 	}
 	defer s.Close()
 	head, err := s.Verify(t.Context())
-	var broken *store.BrokenError
+	var broken *decision.BrokenError
 	switch {
 	case errors.As(err, &broken):
 		t.Errorf("%s: %v", name, err)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // pageSize is the number of rows read at a time. Between pages no lock is held: a reader may wait,
@@ -24,8 +26,8 @@ type Filter struct {
 
 // Decisions returns the decisions that the filter selects, in the order of the chain. It does not
 // verify them. The sequence ends at the first error.
-func (s *Store) Decisions(ctx context.Context, f Filter) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
+func (s *Store) Decisions(ctx context.Context, f Filter) iter.Seq2[decision.Entry, error] {
+	return func(yield func(decision.Entry, error) bool) {
 		for r, err := range s.readRows(ctx, f) {
 			if !yield(r.Entry, err) || err != nil {
 				return
@@ -82,7 +84,7 @@ func (f Filter) where() (string, []any) {
 	}
 	for _, is := range [][2]string{{"thread =", f.Thread}, {"method =", f.Method}, {"verdict =", f.Verdict}} {
 		if is[1] != "" {
-			add(is[0], truncate(is[1]))
+			add(is[0], decision.Truncate(is[1]))
 		}
 	}
 	return strings.Join(conditions, " AND "), args

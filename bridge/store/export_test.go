@@ -16,7 +16,7 @@ func (s *Store) ReadDB() *sql.DB { return s.read }
 
 // AppendStatement returns the statement of Append and its arguments.
 func (s *Store) AppendStatement(d decision.Record) (text string, args []any, err error) {
-	e, err := newEntry(d)
+	e, err := decision.NewEntry(d)
 	if err != nil {
 		return "", nil, err
 	}

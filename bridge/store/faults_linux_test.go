@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -195,7 +196,7 @@ func (l *workload) checkError(what string, err error) {
 	if err == nil {
 		return
 	}
-	var broken *store.BrokenError
+	var broken *decision.BrokenError
 	if l.failedAt == "" || errors.As(err, &broken) || !strings.Contains(err.Error(), l.o.Folder) {
 		l.t.Errorf("%s (%s): %s returned %v", l.name, l.failedAt, what, err)
 	}

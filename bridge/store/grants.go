@@ -29,7 +29,7 @@ func scanGrant(g *decision.Grant, scan func(...any) error) error {
 // normalized returns the grant in the form that both databases hold.
 func normalized(g decision.Grant) decision.Grant {
 	for _, text := range []*string{&g.ID, &g.Digest, &g.Workspace, &g.Tool, &g.What, &g.Client, &g.Thread} {
-		*text = truncate(*text)
+		*text = decision.Truncate(*text)
 	}
 	g.Created, g.Expires = g.Created.UTC().Truncate(time.Microsecond), g.Expires.UTC().Truncate(time.Microsecond)
 	return g

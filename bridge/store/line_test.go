@@ -11,7 +11,7 @@ import (
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gowebpki/jcs"
 	"pgregory.net/rapid"
 )
 
@@ -28,7 +28,7 @@ func TestLineIsCanonical(t *testing.T) {
 		if err := s.Append(t.Context(), given); err != nil {
 			t.Fatal(err)
 		}
-		var last store.Entry
+		var last decision.Entry
 		for e, err := range s.Decisions(t.Context(), store.Filter{Limit: 1}) {
 			if last = e; err != nil {
 				t.Fatal(err)
@@ -38,8 +38,8 @@ func TestLineIsCanonical(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := jsontext.Value(strings.Clone(string(line)))
-		if err := again.Canonicalize(); err != nil || string(again) != string(line) {
+		again, err := jcs.Transform(line)
+		if err != nil || string(again) != string(line) {
 			t.Errorf("%v\n got %s\nwant %s", err, line, again)
 		}
 		checkLine(t, string(line), last.Hash)

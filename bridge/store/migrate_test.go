@@ -100,7 +100,7 @@ func TestMigrateFromFirstSchema(t *testing.T) {
 					t.Errorf("schema %d: decision %d has the facts %q, %v", s.Version(), e.Seq, e.Facts, err)
 				}
 			}
-			sealed, err := s.SealedAfter(t.Context(), store.NoHead, 10, 1<<20)
+			sealed, err := s.SealedAfter(t.Context(), decision.NoHead, 10, 1<<20)
 			if err != nil || len(sealed) != count {
 				t.Fatalf("schema %d: %d sealed entries, %v", s.Version(), len(sealed), err)
 			}

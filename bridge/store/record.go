@@ -4,8 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"strings"
 	"time"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // Kind is the kind of a transcript record.
@@ -48,15 +49,10 @@ type Record struct {
 
 const recordColumns = `thread, turn, kind, idx, item, name, state, time, text`
 
-// cleanRecordText returns text that both databases accept: UTF-8 without NUL.
-func cleanRecordText(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-}
-
 // clean returns the record with texts that both databases accept.
 func (r Record) clean() Record {
 	for _, text := range []*string{&r.Thread, &r.Turn, &r.Item, &r.Name, &r.State, &r.Text} {
-		*text = cleanRecordText(*text)
+		*text = decision.CleanText(*text)
 	}
 	r.Time = r.Time.UTC().Truncate(time.Microsecond)
 	return r

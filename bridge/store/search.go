@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // maxRanked limits the number of ranked records: ranking most of a million records takes seconds.
@@ -48,8 +50,8 @@ func (m *Match) scan(scan func(...any) error) error {
 // the newest, the newest first, without scores. In SQLite, a word or phrase that 20,000 or more records
 // have does not count for the order. Without a word to search for, it returns ErrEmptyQuery.
 func (s *Store) Find(ctx context.Context, f SearchOptions) ([]Match, error) {
-	f.Thread = cleanRecordText(f.Thread)
-	q, err := parseQuery(cleanRecordText(f.Query))
+	f.Thread = decision.CleanText(f.Thread)
+	q, err := parseQuery(decision.CleanText(f.Query))
 	if err != nil {
 		return nil, err
 	}

@@ -6,20 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"codex-bridge.example/bridge/decision"
 )
 
 // Sealed is an entry in the form that a fleet log keeps, whatever members a decision has.
 type Sealed struct {
-	Head
+	decision.Head
 	Content []byte // the canonical JSON that Hash covers
 }
 
 // Shipping is how much of the log a fleet log has. The zero value of a time means never.
 type Shipping struct {
-	Head         // the last acknowledged entry
-	Acknowledged time.Time
-	Error        string // of the last attempt; empty if it succeeded
-	Failed       time.Time
+	decision.Head // the last acknowledged entry
+	Acknowledged  time.Time
+	Error         string // of the last attempt; empty if it succeeded
+	Failed        time.Time
 }
 
 // Chain returns the random id of the log, of 32 hexadecimal digits. It exists in SQLite only.
@@ -48,7 +50,7 @@ func (s *Store) NewChain(ctx context.Context) error {
 // SealedAfter returns the entries after a head, in order: at most count, and none after those that
 // have size bytes together. A *BrokenError means that the log lacks the head, or that an entry does
 // not follow the one before it.
-func (s *Store) SealedAfter(ctx context.Context, head Head, count, size int) ([]Sealed, error) {
+func (s *Store) SealedAfter(ctx context.Context, head decision.Head, count, size int) ([]Sealed, error) {
 	rows, err := s.rowsFrom(ctx, head.Seq, count+1, size)
 	if err != nil {
 		return nil, s.readError(err)
@@ -56,9 +58,9 @@ func (s *Store) SealedAfter(ctx context.Context, head Head, count, size int) ([]
 	if head.Seq > 0 {
 		switch {
 		case len(rows) == 0 || rows[0].Seq != head.Seq:
-			return nil, &BrokenError{head.Seq, Missing, "the fleet log has it"}
+			return nil, &decision.BrokenError{Seq: head.Seq, Problem: decision.Missing, Detail: "the fleet log has it"}
 		case rows[0].Hash != head.Hash:
-			return nil, &BrokenError{head.Seq, Changed, "the fleet log has it with the hash " + head.Hash}
+			return nil, &decision.BrokenError{Seq: head.Seq, Problem: decision.Changed, Detail: "the fleet log has it with the hash " + head.Hash}
 		}
 		rows = rows[1:]
 	}
@@ -67,11 +69,11 @@ func (s *Store) SealedAfter(ctx context.Context, head Head, count, size int) ([]
 		if err := s.checkLink(ctx, head, r); err != nil {
 			return nil, err
 		}
-		content, err := r.canonical("")
+		content, err := r.Content()
 		if err != nil {
 			return nil, err
 		}
-		head = Head{r.Seq, r.Hash}
+		head = decision.Head{Seq: r.Seq, Hash: r.Hash}
 		all = append(all, Sealed{head, content})
 	}
 	return all[:min(len(all), count)], nil
@@ -109,7 +111,7 @@ func (s *Store) rowsFrom(ctx context.Context, seq int64, count, size int) ([]row
 
 // Shipping returns how much of the log a fleet log has.
 func (s *Store) Shipping(ctx context.Context, target string) (Shipping, error) {
-	p := Shipping{Head: Head{Hash: zeroHash}}
+	p := Shipping{Head: decision.NoHead}
 	var tables int // none: a state that an older bridge wrote, opened read-only
 	if err := s.read.QueryRowContext(ctx, s.hasTable, "shipping").Scan(&tables); err != nil || tables == 0 {
 		return p, s.shippingError(err)
@@ -133,12 +135,12 @@ func (s *Store) Shipping(ctx context.Context, target string) (Shipping, error) {
 func (s *Store) SetShipping(ctx context.Context, target string, p Shipping) error {
 	_, err := s.exec(ctx, `INSERT INTO shipping (target, seq, hash, acknowledged, error, failed) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (target) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, acknowledged = excluded.acknowledged, error = excluded.error, failed = excluded.failed`,
-		target, p.Seq, p.Hash, optionalTimeText(p.Acknowledged), truncate(p.Error), optionalTimeText(p.Failed))
+		target, p.Seq, p.Hash, optionalTimeText(p.Acknowledged), decision.Truncate(p.Error), optionalTimeText(p.Failed))
 	return s.shippingError(err)
 }
 
 // Waiting returns the number of entries after a head, and the time of the first.
-func (s *Store) Waiting(ctx context.Context, head Head) (n int64, since time.Time, err error) {
+func (s *Store) Waiting(ctx context.Context, head decision.Head) (n int64, since time.Time, err error) {
 	var first string
 	err = s.read.QueryRowContext(ctx, `SELECT count(*), coalesce(min(time), '') FROM decisions WHERE seq > $1`, head.Seq).Scan(&n, &first)
 	if err != nil {

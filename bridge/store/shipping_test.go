@@ -32,7 +32,7 @@ func TestSealedAfter(t *testing.T) {
 	}
 	var sizes []int
 	var threads []string
-	head := store.NoHead
+	head := decision.NoHead
 	for {
 		batch, err := s.SealedAfter(t.Context(), head, 5, 4000)
 		if err != nil {
@@ -70,23 +70,23 @@ func TestSealedAfterOtherLog(t *testing.T) {
 	head := writeNine(t, s)
 	for name, tt := range map[string]struct {
 		sql     string
-		after   store.Head
+		after   decision.Head
 		seq     int64
-		problem store.Problem
+		problem decision.Problem
 	}{
-		"without its end":  {`DELETE FROM decisions WHERE seq > 7`, head, 9, store.Missing},
-		"rewritten":        {``, store.Head{Seq: 4, Hash: decision.Sum(nil)}, 4, store.Changed},
-		"later changed":    {`UPDATE decisions SET reason = 'x' WHERE seq = 5`, store.NoHead, 5, store.Changed},
-		"later deleted":    {`DELETE FROM decisions WHERE seq = 5`, store.NoHead, 5, store.Missing},
-		"other spelling":   {`UPDATE decisions SET fields = '["a", "b"]' WHERE seq = 5`, store.NoHead, 5, store.Changed},
-		"first is missing": {`DELETE FROM decisions WHERE seq = 1`, store.NoHead, 1, store.Missing},
+		"without its end":  {`DELETE FROM decisions WHERE seq > 7`, head, 9, decision.Missing},
+		"rewritten":        {``, decision.Head{Seq: 4, Hash: decision.Sum(nil)}, 4, decision.Changed},
+		"later changed":    {`UPDATE decisions SET reason = 'x' WHERE seq = 5`, decision.NoHead, 5, decision.Changed},
+		"later deleted":    {`DELETE FROM decisions WHERE seq = 5`, decision.NoHead, 5, decision.Missing},
+		"other spelling":   {`UPDATE decisions SET fields = '["a", "b"]' WHERE seq = 5`, decision.NoHead, 5, decision.Changed},
+		"first is missing": {`DELETE FROM decisions WHERE seq = 1`, decision.NoHead, 1, decision.Missing},
 	} {
 		writeNine(t, s)
 		if tt.sql != "" {
 			execSQL(t, s.DB(), tt.sql)
 		}
 		got, err := s.SealedAfter(t.Context(), tt.after, 100, 1<<20)
-		var broken *store.BrokenError
+		var broken *decision.BrokenError
 		if !errors.As(err, &broken) || broken.Seq != tt.seq || broken.Problem != tt.problem {
 			t.Errorf("%s: %d entries, %v", name, len(got), err)
 		}
@@ -104,7 +104,7 @@ func TestShippingIsKept(t *testing.T) {
 	}
 	at := time.Date(2026, 3, 1, 9, 0, 0, 123_000, time.UTC)
 	want := store.Shipping{Head: head, Acknowledged: at, Error: "the network is away", Failed: at.Add(time.Second)}
-	if err := s.SetShipping(t.Context(), "one", store.Shipping{Head: store.Head{Seq: 2, Hash: head.Hash}}); err != nil {
+	if err := s.SetShipping(t.Context(), "one", store.Shipping{Head: decision.Head{Seq: 2, Hash: head.Hash}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.SetShipping(t.Context(), "one", want); err != nil {
@@ -116,13 +116,13 @@ func TestShippingIsKept(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	if other, err := s.Shipping(t.Context(), "other"); err != nil || other != (store.Shipping{Head: store.NoHead}) {
+	if other, err := s.Shipping(t.Context(), "other"); err != nil || other != (store.Shipping{Head: decision.NoHead}) {
 		t.Error(other, err)
 	}
 	if again, err := s.Chain(t.Context()); err != nil || again != chain {
 		t.Error(again, err)
 	}
-	if n, since, err := s.Waiting(t.Context(), store.Head{Seq: 6}); n != 3 || since.IsZero() || err != nil {
+	if n, since, err := s.Waiting(t.Context(), decision.Head{Seq: 6}); n != 3 || since.IsZero() || err != nil {
 		t.Error(n, since, err)
 	}
 	if n, since, err := s.Waiting(t.Context(), head); n != 0 || !since.IsZero() || err != nil {

@@ -21,32 +21,32 @@ type tampering struct {
 	name    string
 	sql     string
 	seq     int64
-	problem store.Problem
+	problem decision.Problem
 }
 
 var zeroHash = strings.Repeat("0", 64)
 
 func tamperings() []tampering {
 	all := []tampering{
-		{"a time of another zone", `UPDATE decisions SET time = '2026-03-01T12:00:00.000003+01:00' WHERE seq = 3`, 3, store.Changed},
-		{"the same time, longer", `UPDATE decisions SET time = '2026-03-01T11:00:00.0000030Z' WHERE seq = 3`, 3, store.Changed},
-		{"the same fields, spaced", `UPDATE decisions SET fields = '["a", "b"]' WHERE seq = 3`, 3, store.Changed},
-		{"no fields", `UPDATE decisions SET fields = 'null' WHERE seq = 3`, 3, store.Changed},
-		{"fields that are none", `UPDATE decisions SET fields = '' WHERE seq = 3`, 3, store.Changed},
-		{"the first", `UPDATE decisions SET verdict = 'pass' WHERE seq = 1`, 1, store.Changed},
-		{"the last", `UPDATE decisions SET verdict = 'pass' WHERE seq = 9`, 9, store.Changed},
-		{"two", `UPDATE decisions SET verdict = 'pass' WHERE seq IN (8, 5)`, 5, store.Changed},
-		{"the hash in capitals", `UPDATE decisions SET hash = upper(hash) WHERE seq = 9`, 9, store.Changed},
-		{"deleted first", `DELETE FROM decisions WHERE seq = 1`, 1, store.Missing},
-		{"deleted", `DELETE FROM decisions WHERE seq = 5`, 5, store.Missing},
+		{"a time of another zone", `UPDATE decisions SET time = '2026-03-01T12:00:00.000003+01:00' WHERE seq = 3`, 3, decision.Changed},
+		{"the same time, longer", `UPDATE decisions SET time = '2026-03-01T11:00:00.0000030Z' WHERE seq = 3`, 3, decision.Changed},
+		{"the same fields, spaced", `UPDATE decisions SET fields = '["a", "b"]' WHERE seq = 3`, 3, decision.Changed},
+		{"no fields", `UPDATE decisions SET fields = 'null' WHERE seq = 3`, 3, decision.Changed},
+		{"fields that are none", `UPDATE decisions SET fields = '' WHERE seq = 3`, 3, decision.Changed},
+		{"the first", `UPDATE decisions SET verdict = 'pass' WHERE seq = 1`, 1, decision.Changed},
+		{"the last", `UPDATE decisions SET verdict = 'pass' WHERE seq = 9`, 9, decision.Changed},
+		{"two", `UPDATE decisions SET verdict = 'pass' WHERE seq IN (8, 5)`, 5, decision.Changed},
+		{"the hash in capitals", `UPDATE decisions SET hash = upper(hash) WHERE seq = 9`, 9, decision.Changed},
+		{"deleted first", `DELETE FROM decisions WHERE seq = 1`, 1, decision.Missing},
+		{"deleted", `DELETE FROM decisions WHERE seq = 5`, 5, decision.Missing},
 		{"deleted and closed up", `DELETE FROM decisions WHERE seq = 9; UPDATE decisions SET seq = 9 WHERE seq = 8; UPDATE decisions SET seq = 8 WHERE seq = 7;
-			DELETE FROM decisions WHERE seq = 6; UPDATE decisions SET seq = 6 WHERE seq = 8; UPDATE decisions SET seq = 7 WHERE seq = 9`, 6, store.OutOfOrder},
-		{"swapped", `UPDATE decisions SET seq = -4 WHERE seq = 4; UPDATE decisions SET seq = 4 WHERE seq = 7; UPDATE decisions SET seq = 7 WHERE seq = -4`, 4, store.OutOfOrder},
-		{"swapped with the first", `UPDATE decisions SET seq = -1 WHERE seq = 1; UPDATE decisions SET seq = 1 WHERE seq = 2; UPDATE decisions SET seq = 2 WHERE seq = -1`, 1, store.OutOfOrder},
-		{"before the first", `UPDATE decisions SET seq = 0 WHERE seq = 9`, 0, store.OutOfOrder},
-		{"far before the first", `UPDATE decisions SET seq = -9223372036854775808 WHERE seq = 9`, -9223372036854775808, store.OutOfOrder},
-		{"far behind the last, and another", `UPDATE decisions SET seq = 9223372036854775807 WHERE seq = 9; UPDATE decisions SET turn = '' WHERE seq = 5`, 5, store.Changed},
-		{"far behind the last", `UPDATE decisions SET seq = 9223372036854775807 WHERE seq = 9`, 9, store.Missing},
+			DELETE FROM decisions WHERE seq = 6; UPDATE decisions SET seq = 6 WHERE seq = 8; UPDATE decisions SET seq = 7 WHERE seq = 9`, 6, decision.OutOfOrder},
+		{"swapped", `UPDATE decisions SET seq = -4 WHERE seq = 4; UPDATE decisions SET seq = 4 WHERE seq = 7; UPDATE decisions SET seq = 7 WHERE seq = -4`, 4, decision.OutOfOrder},
+		{"swapped with the first", `UPDATE decisions SET seq = -1 WHERE seq = 1; UPDATE decisions SET seq = 1 WHERE seq = 2; UPDATE decisions SET seq = 2 WHERE seq = -1`, 1, decision.OutOfOrder},
+		{"before the first", `UPDATE decisions SET seq = 0 WHERE seq = 9`, 0, decision.OutOfOrder},
+		{"far before the first", `UPDATE decisions SET seq = -9223372036854775808 WHERE seq = 9`, -9223372036854775808, decision.OutOfOrder},
+		{"far behind the last, and another", `UPDATE decisions SET seq = 9223372036854775807 WHERE seq = 9; UPDATE decisions SET turn = '' WHERE seq = 5`, 5, decision.Changed},
+		{"far behind the last", `UPDATE decisions SET seq = 9223372036854775807 WHERE seq = 9`, 9, decision.Missing},
 	}
 	for _, column := range decisionColumns {
 		value := "'x'"
@@ -60,20 +60,20 @@ func tamperings() []tampering {
 		case "previous", "hash", "message":
 			value = "'" + decision.Sum([]byte("x")) + "'"
 		}
-		all = append(all, tampering{column, fmt.Sprintf("UPDATE decisions SET %s = %s WHERE seq = 5", column, value), 5, store.Changed})
+		all = append(all, tampering{column, fmt.Sprintf("UPDATE decisions SET %s = %s WHERE seq = 5", column, value), 5, decision.Changed})
 		if column != "time" && column != "fields" {
-			all = append(all, tampering{"no " + column, fmt.Sprintf("UPDATE decisions SET %s = '' WHERE seq = 5", column), 5, store.Changed})
+			all = append(all, tampering{"no " + column, fmt.Sprintf("UPDATE decisions SET %s = '' WHERE seq = 5", column), 5, decision.Changed})
 		}
 	}
 	// An inserted row has the content of another, with each number that a real one could have.
 	columnsBut := strings.Join(decisionColumns[1:], ", ")
 	return append(all,
-		tampering{"put in at the end", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s FROM decisions WHERE seq = 9", columnsBut), 10, store.OutOfOrder},
+		tampering{"put in at the end", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s FROM decisions WHERE seq = 9", columnsBut), 10, decision.OutOfOrder},
 		tampering{"put in at the end, forged", fmt.Sprintf("INSERT INTO decisions SELECT 10, %s, hash, '%s', facts FROM decisions WHERE seq = 9",
-			strings.Join(decisionColumns[1:13], ", "), decision.Sum(nil)), 10, store.Changed},
+			strings.Join(decisionColumns[1:13], ", "), decision.Sum(nil)), 10, decision.Changed},
 		tampering{"put in", fmt.Sprintf(`UPDATE decisions SET seq = 10 WHERE seq = 9;
-			INSERT INTO decisions SELECT 9, %s FROM decisions WHERE seq = 3`, columnsBut), 9, store.OutOfOrder},
-		tampering{"begun anew", fmt.Sprintf("UPDATE decisions SET previous = '%s' WHERE seq = 5", zeroHash), 5, store.Changed},
+			INSERT INTO decisions SELECT 9, %s FROM decisions WHERE seq = 3`, columnsBut), 9, decision.OutOfOrder},
+		tampering{"begun anew", fmt.Sprintf("UPDATE decisions SET previous = '%s' WHERE seq = 5", zeroHash), 5, decision.Changed},
 	)
 }
 
@@ -89,7 +89,7 @@ func TestVerifyTampered(t *testing.T) {
 						t.Fatal(err)
 					}
 					_, err := s.Verify(t.Context())
-					var broken *store.BrokenError
+					var broken *decision.BrokenError
 					if !errors.As(err, &broken) {
 						t.Fatalf("Verify returned %v", err)
 					}
@@ -103,7 +103,7 @@ func TestVerifyTampered(t *testing.T) {
 }
 
 // writeNine deletes the log and writes nine decisions.
-func writeNine(t testing.TB, s *store.Store) store.Head {
+func writeNine(t testing.TB, s *store.Store) decision.Head {
 	t.Helper()
 	if _, err := s.DB().ExecContext(context.WithoutCancel(t.Context()), "DELETE FROM decisions"); err != nil {
 		t.Fatal(err)
@@ -127,22 +127,22 @@ func writeNine(t testing.TB, s *store.Store) store.Head {
 func TestCheckHead(t *testing.T) {
 	onEach(t, func(t *testing.T, o store.Options) {
 		s := open(t, o)
-		if err := s.CheckHead(t.Context(), store.Head{Hash: zeroHash}); err != nil {
+		if err := s.CheckHead(t.Context(), decision.Head{Hash: zeroHash}); err != nil {
 			t.Errorf("the head of an empty log: %v", err)
 		}
 		noted := writeNine(t, s)
-		check := func(name string, h store.Head, want store.Problem) {
+		check := func(name string, h decision.Head, want decision.Problem) {
 			t.Helper()
 			err := s.CheckHead(t.Context(), h)
-			var broken *store.BrokenError
+			var broken *decision.BrokenError
 			if want == "" && err != nil || want != "" && (!errors.As(err, &broken) || broken.Problem != want) {
 				t.Errorf("%s: %v, want %q", name, err, want)
 			}
 		}
 		check("as it was", noted, "")
-		check("without a number", store.Head{Hash: noted.Hash}, "")
-		check("with another number", store.Head{Seq: 8, Hash: noted.Hash}, store.OutOfOrder)
-		check("another hash", store.Head{Seq: 9, Hash: decision.Sum(nil)}, store.Missing)
+		check("without a number", decision.Head{Hash: noted.Hash}, "")
+		check("with another number", decision.Head{Seq: 8, Hash: noted.Hash}, decision.OutOfOrder)
+		check("another hash", decision.Head{Seq: 9, Hash: decision.Sum(nil)}, decision.Missing)
 		if err := s.Append(t.Context(), testDecision()); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestCheckHead(t *testing.T) {
 		if _, err := s.Verify(t.Context()); err != nil {
 			t.Errorf("Verify must accept a log without its end: %v", err)
 		}
-		check("cut off", noted, store.Missing)
+		check("cut off", noted, decision.Missing)
 		writeNine(t, s)
 		check("written anew in the same words", noted, "")
 	})
@@ -164,21 +164,21 @@ func TestParseHead(t *testing.T) {
 	hash := decision.Sum(nil)
 	for _, tt := range []struct {
 		text string
-		want store.Head
+		want decision.Head
 		ok   bool
 	}{
-		{hash, store.Head{Hash: hash}, true},
-		{hash + ":12", store.Head{Seq: 12, Hash: hash}, true},
-		{strings.ToUpper(hash) + ":12", store.Head{Seq: 12, Hash: hash}, true},
-		{store.Head{Seq: 3, Hash: hash}.String(), store.Head{Seq: 3, Hash: hash}, true},
-		{"", store.Head{}, false},
-		{hash[:63], store.Head{}, false},
-		{hash + ":", store.Head{}, false},
-		{hash + ":-1", store.Head{}, false},
-		{hash + ":1:2", store.Head{}, false},
-		{strings.Repeat("g", 64), store.Head{}, false},
+		{hash, decision.Head{Hash: hash}, true},
+		{hash + ":12", decision.Head{Seq: 12, Hash: hash}, true},
+		{strings.ToUpper(hash) + ":12", decision.Head{Seq: 12, Hash: hash}, true},
+		{decision.Head{Seq: 3, Hash: hash}.String(), decision.Head{Seq: 3, Hash: hash}, true},
+		{"", decision.Head{}, false},
+		{hash[:63], decision.Head{}, false},
+		{hash + ":", decision.Head{}, false},
+		{hash + ":-1", decision.Head{}, false},
+		{hash + ":1:2", decision.Head{}, false},
+		{strings.Repeat("g", 64), decision.Head{}, false},
 	} {
-		got, err := store.ParseHead(tt.text)
+		got, err := decision.ParseHead(tt.text)
 		if got != tt.want || (err == nil) != tt.ok {
 			t.Errorf("ParseHead(%q) = %v, %v", tt.text, got, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/statefolder"
@@ -85,7 +86,7 @@ func (c listDecisionsCmd) Run(out io.Writer) error {
 
 // checkVerdict returns an error for a verdict that no decision has.
 func (c listDecisionsCmd) checkVerdict() error {
-	known := []string{string(policy.Pass), string(policy.Rewrite), string(policy.Deny), string(policy.Accept), store.VerdictMissing}
+	known := []string{string(policy.Pass), string(policy.Rewrite), string(policy.Deny), string(policy.Accept), decision.VerdictMissing}
 	if c.Verdict == "" || slices.Contains(known, c.Verdict) {
 		return nil
 	}
@@ -108,7 +109,7 @@ func (c listDecisionsCmd) warnMethod() {
 
 // listedDecision is an entry of the local log, or of the fleet log.
 type listedDecision struct {
-	store.Entry
+	decision.Entry
 	found *fleet.Found // nil: of the local log
 }
 
@@ -225,7 +226,7 @@ func (c verifyDecisionsCmd) Run(out io.Writer) error {
 	case c.Checkpoint != "" || c.Source != "":
 		return usageError("a checkpoint and a source are for --fleet")
 	}
-	var head store.Head
+	var head decision.Head
 	err := readState(func(ctx context.Context, s *store.Store) (err error) {
 		if head, err = s.Verify(ctx); err != nil {
 			return err
@@ -300,7 +301,7 @@ func (c exportDecisionsCmd) Run(out io.Writer) error {
 }
 
 // line returns an entry in the format.
-func (c exportDecisionsCmd) line(e store.Entry, from telemetry.LogSource) ([]byte, error) {
+func (c exportDecisionsCmd) line(e decision.Entry, from telemetry.LogSource) ([]byte, error) {
 	switch c.Format {
 	case "ocsf":
 		return json.Marshal(telemetry.OCSF(e, from))
@@ -354,10 +355,10 @@ func (m *timeFlag) UnmarshalText(text []byte) error {
 }
 
 // headFlag is a flag with the head of the decision log.
-type headFlag struct{ store.Head }
+type headFlag struct{ decision.Head }
 
 // UnmarshalText reads HASH or HASH:NUMBER.
 func (n *headFlag) UnmarshalText(text []byte) (err error) {
-	n.Head, err = store.ParseHead(string(text))
+	n.Head, err = decision.ParseHead(string(text))
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
@@ -157,7 +158,7 @@ func stateProblem(err error) finding {
 
 func examineDecisions(ctx context.Context, s *store.Store) finding {
 	head, err := s.Verify(ctx)
-	var altered *store.BrokenError
+	var altered *decision.BrokenError
 	switch {
 	case errors.As(err, &altered):
 		return finding{"decisions", broken, problem.Text(err),

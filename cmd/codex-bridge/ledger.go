@@ -20,11 +20,11 @@ import (
 
 // ledger writes decisions to the decision log. It opens the state with the first decision, so
 // that a conversation without one creates no state. After a failure it tries again. While the log is
-// away, refusals are kept; see store.Backlog. Its methods may be called concurrently.
+// away, refusals are kept; see decision.Backlog. Its methods may be called concurrently.
 type ledger struct {
 	url      string
 	redactor redact.Redactor
-	backlog  *store.Backlog
+	backlog  *decision.Backlog
 	log      *slog.Logger
 
 	opening chan struct{} // holds a value while no goroutine opens the store
@@ -38,7 +38,7 @@ func newLedger(cfg *config.Config) *ledger {
 		url: cfg.Store.URL, redactor: redact.New(redact.Limits{Text: maxReason}, setup.Secrets(cfg)...), log: logger(cfg), opening: make(chan struct{}, 1),
 	}
 	l.opening <- struct{}{}
-	l.backlog = store.NewBacklog(l.write, l.log)
+	l.backlog = decision.NewBacklog(l.write, l.log)
 	return l
 }
 

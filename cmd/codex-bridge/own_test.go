@@ -12,7 +12,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"codex-bridge.example/bridge/decision"
-	"codex-bridge.example/bridge/store"
 )
 
 // Each command has an example, which parses, and each is known as one of ours before kong runs.
@@ -146,7 +145,7 @@ func TestDecisionsFitTheTerminal(t *testing.T) {
 	const thread = "01a22692-a982-7672-89a4-a75902111ac0"
 	at := time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 	entry := func(method, verdict string) listedDecision {
-		return listedDecision{Entry: store.Entry{Seq: 1234, Record: decision.Record{Time: at, Method: method, Verdict: verdict, Thread: thread, Rule: "policy.methods"}}}
+		return listedDecision{Entry: decision.Entry{Seq: 1234, Record: decision.Record{Time: at, Method: method, Verdict: verdict, Thread: thread, Rule: "policy.methods"}}}
 	}
 	var b strings.Builder
 	if err := writeTable(&b, []listedDecision{entry("item/commandExecution/requestApproval", "rewrite"), entry("thread/start", "deny")}); err != nil {

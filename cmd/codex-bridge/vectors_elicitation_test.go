@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
 const elicitationQuestion = "mcpServer/elicitation/request"
@@ -205,7 +205,7 @@ func TestPluginConsent(t *testing.T) {
 			if asked := shown != ""; asked != c.asked || got.Get("result").Get("action").Is("accept") == c.asked {
 				t.Errorf("question %q, answer %s", shown, got.Raw())
 			}
-			recorded := slices.ContainsFunc(w.log(), func(e store.Entry) bool { return e.Rule == "bridge.plugins" && e.Verdict == "accept" })
+			recorded := slices.ContainsFunc(w.log(), func(e decision.Entry) bool { return e.Rule == "bridge.plugins" && e.Verdict == "accept" })
 			if recorded == c.asked {
 				t.Errorf("log: %+v", w.log())
 			}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/rpc"
@@ -41,7 +42,7 @@ type terminal struct {
 	screen  *follow.Screen
 	session string // that the user's cards name
 	ids     int
-	log     func() []store.Entry // the decisions so far
+	log     func() []decision.Entry // the decisions so far
 }
 
 // atTerminal starts the program's features with this configuration, and a client that knows the
@@ -56,7 +57,7 @@ func connected(t *testing.T, configuration string, answers bool) *terminal {
 	t.Helper()
 	played, record := assembleFor(t, configuration)
 	c := &terminal{t: t, codex: played, session: vectorSession}
-	c.log = func() (all []store.Entry) {
+	c.log = func() (all []decision.Entry) {
 		s, err := record.store(t.Context())
 		if err != nil {
 			t.Fatal(err)

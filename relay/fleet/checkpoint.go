@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
 // Checkpoint has the heads of all chains of a fleet log at one moment.
@@ -38,7 +38,7 @@ func (h ChainHead) String() string { return fmt.Sprintf("%s:%d:%s", h.Chain, h.S
 
 // NewCheckpoint returns a checkpoint of entries that are the heads of their chains. It verifies nothing.
 func NewCheckpoint(entries iter.Seq2[Entry, error]) (*Checkpoint, error) {
-	heads := make(map[string]store.Head)
+	heads := make(map[string]decision.Head)
 	for e, err := range entries {
 		if err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func NewCheckpoint(entries iter.Seq2[Entry, error]) (*Checkpoint, error) {
 	return newCheckpoint(heads)
 }
 
-func newCheckpoint(heads map[string]store.Head) (*Checkpoint, error) {
+func newCheckpoint(heads map[string]decision.Head) (*Checkpoint, error) {
 	c := &Checkpoint{Time: time.Now().UTC().Truncate(time.Second), Chains: len(heads), Heads: []ChainHead{}}
 	for _, chain := range slices.Sorted(maps.Keys(heads)) {
 		c.Heads = append(c.Heads, ChainHead{chain, heads[chain].Seq, heads[chain].Hash})

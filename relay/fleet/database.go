@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -69,12 +70,12 @@ func (d *Database) Close() {
 }
 
 // Send implements Sink.
-func (d *Database) Send(ctx context.Context, b Batch) (store.Head, error) {
+func (d *Database) Send(ctx context.Context, b Batch) (decision.Head, error) {
 	hashes, contents := make([]string, len(b.Entries)), make([]string, len(b.Entries))
 	for i, e := range b.Entries {
 		hashes[i], contents[i] = e.Hash, string(e.Content)
 	}
-	var head store.Head
+	var head decision.Head
 	err := d.connect(ctx)
 	if err == nil {
 		err = d.conn.QueryRow(ctx, `SELECT head_seq, head_hash FROM fleet_append($1, $2, $3, $4, $5, $6)`,

@@ -156,7 +156,7 @@ func TestDatabaseKeepsEachDecisionOnce(t *testing.T) {
 func TestFindInTheDatabase(t *testing.T) {
 	d, _ := newDatabase(t)
 	for chain, all := range decisions() {
-		if _, err := d.Send(t.Context(), fleet.Batch{Chain: chain, Sender: fleet.Sender{Host: "laptop", User: "ada"}, After: store.NoHead, Entries: all}); err != nil {
+		if _, err := d.Send(t.Context(), fleet.Batch{Chain: chain, Sender: fleet.Sender{Host: "laptop", User: "ada"}, After: decision.NoHead, Entries: all}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -204,12 +204,12 @@ func TestDatabaseRefusesOtherEntries(t *testing.T) {
 		"no chain":                {"x", 0, forged(nil, "x"), "the batch is malformed"},
 		"a chain without a start": {chainA, 0, log.entries[1:2], "does not match its hash or number"},
 	} {
-		_, err := d.Send(t.Context(), fleet.Batch{Chain: tt.chain, After: store.Head{Seq: tt.after}, Entries: tt.entries})
+		_, err := d.Send(t.Context(), fleet.Batch{Chain: tt.chain, After: decision.Head{Seq: tt.after}, Entries: tt.entries})
 		if err == nil || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if head, err := d.Send(t.Context(), fleet.Batch{Chain: log.chain, After: store.Head{Seq: 7}, Entries: forged(log.entries, "x")}); err != nil || head != log.entries[3].Head {
+	if head, err := d.Send(t.Context(), fleet.Batch{Chain: log.chain, After: decision.Head{Seq: 7}, Entries: forged(log.entries, "x")}); err != nil || head != log.entries[3].Head {
 		t.Errorf("after a gap: %v, %v", head, err)
 	}
 	if !has(t, d, log) {
@@ -290,7 +290,7 @@ func TestDatabaseSendsAtOnce(t *testing.T) {
 			one := openDatabase(t, url)
 			copied := &localLog{chain: log.chain, entries: log.entries, shipping: make(map[string]store.Shipping), added: log.added}
 			for start := 0; start < 300; start += 10 + i {
-				after := store.NoHead
+				after := decision.NoHead
 				if start > 0 {
 					after = log.entries[start-1].Head
 				}
@@ -418,13 +418,13 @@ type flakySink struct {
 	draw func(string) int
 }
 
-func (f *flakySink) Send(ctx context.Context, b fleet.Batch) (store.Head, error) {
+func (f *flakySink) Send(ctx context.Context, b fleet.Batch) (decision.Head, error) {
 	switch f.draw("failure") {
 	case 0:
-		return store.Head{}, errAway
+		return decision.Head{}, errAway
 	case 1:
 		_, _ = f.Sink.Send(ctx, b)
-		return store.Head{}, errAway
+		return decision.Head{}, errAway
 	case 2:
 		_, _ = f.Sink.Send(ctx, b)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/relay/telemetry"
 )
 
@@ -43,7 +43,7 @@ func (e *Endpoint) Close() {}
 
 // Send implements Sink. The body of a record is the line of an export, and its
 // attributes are the fields of OCSF.
-func (e *Endpoint) Send(ctx context.Context, b Batch) (store.Head, error) {
+func (e *Endpoint) Send(ctx context.Context, b Batch) (decision.Head, error) {
 	if len(b.Entries) == 0 {
 		return b.After, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
 
@@ -129,7 +130,7 @@ func TestEndpointGetsRecords(t *testing.T) {
 	text := func(s string) any { return map[string]any{"stringValue": s} }
 	for key, want := range map[string]any{ // as in the log records of otel.logs
 		"unmapped.chain": text(log.chain), "metadata.sequence": map[string]any{"intValue": "1"}, "metadata.uid": text(log.entries[0].Hash),
-		"unmapped.previous": text(store.NoHead.Hash), "actor.app_name": text("zed"), "api.operation": text("turn/start"), "message": text("<no>"),
+		"unmapped.previous": text(decision.NoHead.Hash), "actor.app_name": text("zed"), "api.operation": text("turn/start"), "message": text("<no>"),
 		"time": map[string]any{"intValue": "1772357400123"}, "unmapped.verdict": text("deny"), "action": text("Denied"), "unmapped.fields": text("a"),
 		"metadata.product.version": text("1.0"), "class_uid": map[string]any{"intValue": "6003"},
 	} {

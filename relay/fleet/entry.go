@@ -13,6 +13,7 @@ import (
 
 	"github.com/gowebpki/jcs"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -77,7 +78,7 @@ func parseLine(line []byte) (Entry, error) {
 		return Entry{}, errLine
 	}
 	e := Entry{Chain: string(text[chain[2]:chain[3]])}
-	e.Head = store.Head{Seq: seq.Seq, Hash: string(text[hash[2]:hash[3]])}
+	e.Head = decision.Head{Seq: seq.Seq, Hash: string(text[hash[2]:hash[3]])}
 	e.Content = bytes.Join([][]byte{text[:chain[0]], text[chain[1]:hash[0]], text[hash[1]:]}, nil)
 	return e, nil
 }

@@ -22,12 +22,12 @@ var day = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 func decisions() map[string][]store.Sealed {
 	chains := make(map[string][]store.Sealed)
 	for c := range 3 {
-		head := store.NoHead
+		head := decision.NoHead
 		var all []store.Sealed
 		for i := range 5 {
 			content := fmt.Appendf(nil, `{"method":"m%d","previous":%q,"seq":%d,"thread":"t%d","time":%q,"verdict":"v%d"}`,
 				i%2, head.Hash, i+1, c, day.Add(time.Duration(i*3+(c+i)%3)*time.Hour).Format(time.RFC3339), i%3)
-			head = store.Head{Seq: int64(i + 1), Hash: decision.Sum(content)}
+			head = decision.Head{Seq: int64(i + 1), Hash: decision.Sum(content)}
 			all = append(all, store.Sealed{Head: head, Content: content})
 		}
 		chains[strings.Repeat(fmt.Sprint(c), 32)] = all

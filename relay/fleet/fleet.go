@@ -7,6 +7,7 @@ import (
 	"os/user"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -21,7 +22,7 @@ const (
 // Log is the local log of one or more bridges. *store.Store implements it.
 type Log interface {
 	Chain(ctx context.Context) (string, error)
-	SealedAfter(ctx context.Context, head store.Head, count, size int) ([]store.Sealed, error)
+	SealedAfter(ctx context.Context, head decision.Head, count, size int) ([]store.Sealed, error)
 	Shipping(ctx context.Context, target string) (store.Shipping, error)
 	SetShipping(ctx context.Context, target string, p store.Shipping) error
 	AcquireLease(ctx context.Context, session string, h store.Holder, at time.Time) error
@@ -45,7 +46,7 @@ func ThisSender() Sender {
 type Batch struct {
 	Chain   string
 	Sender  Sender
-	After   store.Head // the entry before the first one
+	After   decision.Head // the entry before the first one
 	Entries []store.Sealed
 }
 
@@ -55,7 +56,7 @@ type Sink interface {
 	Location() string
 	// Send appends a batch and returns the last entry of the chain that is safe in the fleet log. That may
 	// be an entry before the batch, which must then be sent from there on, or an entry after it.
-	Send(ctx context.Context, b Batch) (store.Head, error)
+	Send(ctx context.Context, b Batch) (decision.Head, error)
 	// Close closes the connection. Send opens it again.
 	Close()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/bridge/store/postgrestest"
 	"codex-bridge.example/relay/fleet"
@@ -169,7 +170,7 @@ func TestKillsLoseAndDoubleNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if chains[chain], err = s.SealedAfter(t.Context(), store.NoHead, 1<<30, 1<<30); err != nil {
+		if chains[chain], err = s.SealedAfter(t.Context(), decision.NoHead, 1<<30, 1<<30); err != nil {
 			t.Fatal(err)
 		}
 	}

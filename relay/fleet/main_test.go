@@ -78,13 +78,13 @@ func newLocalLog() *localLog {
 
 // seal returns the next entry after others.
 func seal(after []store.Sealed, reason string) store.Sealed {
-	head := store.NoHead
+	head := decision.NoHead
 	if len(after) > 0 {
 		head = after[len(after)-1].Head
 	}
 	content := fmt.Appendf(nil, `{"client":"zed","facts":"{}","fields":["a"],"method":"turn/start","previous":%q,"reason":%q,"seq":%d,"time":"2026-03-01T09:30:00.123456Z","verdict":"deny"}`,
 		head.Hash, reason, head.Seq+1)
-	return store.Sealed{Head: store.Head{Seq: head.Seq + 1, Hash: decision.Sum(content)}, Content: content}
+	return store.Sealed{Head: decision.Head{Seq: head.Seq + 1, Hash: decision.Sum(content)}, Content: content}
 }
 
 func (l *localLog) add(reasons ...string) {
@@ -98,14 +98,14 @@ func (l *localLog) add(reasons ...string) {
 
 func (l *localLog) Chain(context.Context) (string, error) { return l.chain, nil }
 
-func (l *localLog) SealedAfter(_ context.Context, head store.Head, count, size int) ([]store.Sealed, error) {
+func (l *localLog) SealedAfter(_ context.Context, head decision.Head, count, size int) ([]store.Sealed, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if head.Seq > int64(len(l.entries)) {
-		return nil, &store.BrokenError{Seq: head.Seq, Problem: store.Missing}
+		return nil, &decision.BrokenError{Seq: head.Seq, Problem: decision.Missing}
 	}
 	if head.Seq > 0 && l.entries[head.Seq-1].Head != head {
-		return nil, &store.BrokenError{Seq: head.Seq, Problem: store.Changed}
+		return nil, &decision.BrokenError{Seq: head.Seq, Problem: decision.Changed}
 	}
 	var batch []store.Sealed
 	for _, e := range l.entries[head.Seq:] {
@@ -124,7 +124,7 @@ func (l *localLog) Shipping(_ context.Context, target string) (store.Shipping, e
 	if p, ok := l.shipping[target]; ok {
 		return p, nil
 	}
-	return store.Shipping{Head: store.NoHead}, nil
+	return store.Shipping{Head: decision.NoHead}, nil
 }
 
 func (l *localLog) SetShipping(_ context.Context, target string, p store.Shipping) error {
@@ -177,19 +177,19 @@ func (m *memorySink) attempts() int {
 	return len(m.sizes)
 }
 
-func (m *memorySink) Send(_ context.Context, b fleet.Batch) (store.Head, error) {
+func (m *memorySink) Send(_ context.Context, b fleet.Batch) (decision.Head, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sizes = append(m.sizes, len(b.Entries))
 	if m.before != nil {
 		if err := m.before(b); err != nil {
-			return store.Head{}, err
+			return decision.Head{}, err
 		}
 	}
 	all := m.chains[b.Chain]
-	head := func() store.Head {
+	head := func() decision.Head {
 		if len(all) == 0 {
-			return store.NoHead
+			return decision.NoHead
 		}
 		return all[len(all)-1].Head
 	}
@@ -206,7 +206,7 @@ func (m *memorySink) Send(_ context.Context, b fleet.Batch) (store.Head, error) 
 	m.chains[b.Chain] = all
 	if m.after != nil {
 		if err := m.after(b); err != nil {
-			return store.Head{}, err
+			return decision.Head{}, err
 		}
 	}
 	return head(), nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 )
 
@@ -19,9 +20,9 @@ func (e *BusyError) Error() string { return "another process ships this log: " +
 
 // Result is what Ship has done.
 type Result struct {
-	Acknowledged int64      // entries that were acknowledged now
-	Lost         int64      // entries that the fleet log had lost, and has again if they are acknowledged
-	Head         store.Head // the last acknowledged entry
+	Acknowledged int64         // entries that were acknowledged now
+	Lost         int64         // entries that the fleet log had lost, and has again if they are acknowledged
+	Head         decision.Head // the last acknowledged entry
 }
 
 // Ship sends the entries that the sink has not acknowledged. With ask it also asks a sink that should
@@ -78,7 +79,7 @@ func (r *Result) send(ctx context.Context, log Log, sink Sink, from Sender) erro
 			return err
 		}
 		next, err := log.SealedAfter(ctx, head, maxBatch, maxBatchBytes)
-		if broken := (*store.BrokenError)(nil); errors.As(err, &broken) && broken.Seq == head.Seq {
+		if broken := (*decision.BrokenError)(nil); errors.As(err, &broken) && broken.Seq == head.Seq {
 			return &ForkError{sink.Location(), b.Chain, fmt.Sprintf("the fleet log has the decision %d with the hash %s, and this log has another one, or none", head.Seq, head.Hash)}
 		}
 		if err != nil {
@@ -103,7 +104,7 @@ func (r *Result) send(ctx context.Context, log Log, sink Sink, from Sender) erro
 	}
 }
 
-func sendBatch(ctx context.Context, sink Sink, b Batch) (store.Head, error) {
+func sendBatch(ctx context.Context, sink Sink, b Batch) (decision.Head, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	return sink.Send(ctx, b)

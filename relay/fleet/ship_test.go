@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/fleet"
 )
@@ -133,7 +134,7 @@ func TestShipDetectsForks(t *testing.T) {
 			change(log)
 			_, err := fleet.Ship(t.Context(), log, sink, sender, true)
 			var fork *fleet.ForkError
-			var broken *store.BrokenError
+			var broken *decision.BrokenError
 			if !errors.As(err, &fork) && !errors.As(err, &broken) {
 				t.Errorf("Ship returned %v", err)
 			}
@@ -280,9 +281,9 @@ func TestShipperEnds(t *testing.T) {
 
 type hangingSink struct{ *memorySink }
 
-func (hangingSink) Send(ctx context.Context, _ fleet.Batch) (store.Head, error) {
+func (hangingSink) Send(ctx context.Context, _ fleet.Batch) (decision.Head, error) {
 	<-ctx.Done()
-	return store.Head{}, ctx.Err()
+	return decision.Head{}, ctx.Err()
 }
 
 // A bridge without a state has nothing to send; one whose log another process ships tries again.

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"time"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
 // ChainError means that a chain is damaged.
 type ChainError struct {
 	Chain string
-	store.BrokenError
+	decision.BrokenError
 }
 
 func (e *ChainError) Error() string { return "chain " + e.Chain + ": " + e.BrokenError.Error() }
@@ -27,8 +27,8 @@ const maxProblems = 20
 
 // verifier has the state of Verify.
 type verifier struct {
-	heads  map[string]store.Head
-	noted  map[string]store.Head // of the checkpoint, if it is not found yet
+	heads  map[string]decision.Head
+	noted  map[string]decision.Head // of the checkpoint, if it is not found yet
 	broken map[string]error
 }
 
@@ -37,10 +37,10 @@ type verifier struct {
 // deleted, or a chain rewritten. It returns the heads as a checkpoint of now. Of each damaged chain, the
 // error has the first wrong entry as a *ChainError.
 func Verify(entries iter.Seq2[Entry, error], noted *Checkpoint) (*Checkpoint, error) {
-	v := verifier{make(map[string]store.Head), make(map[string]store.Head), make(map[string]error)}
+	v := verifier{make(map[string]decision.Head), make(map[string]decision.Head), make(map[string]error)}
 	if noted != nil {
 		for _, h := range noted.Heads {
-			v.noted[h.Chain] = store.Head{Seq: h.Seq, Hash: h.Hash}
+			v.noted[h.Chain] = decision.Head{Seq: h.Seq, Hash: h.Hash}
 		}
 	}
 	for e, err := range entries {
@@ -56,8 +56,8 @@ func Verify(entries iter.Seq2[Entry, error], noted *Checkpoint) (*Checkpoint, er
 	}
 	for chain, head := range v.noted {
 		if v.broken[chain] == nil {
-			v.broken[chain] = &ChainError{chain, store.BrokenError{
-				Seq: head.Seq, Problem: store.Missing, Detail: "the checkpoint of " + noted.Time.Format(time.RFC3339) + " has it; the end of the chain was deleted",
+			v.broken[chain] = &ChainError{chain, decision.BrokenError{
+				Seq: head.Seq, Problem: decision.Missing, Detail: "the checkpoint of " + noted.Time.Format(time.RFC3339) + " has it; the end of the chain was deleted",
 			}}
 		}
 	}
@@ -76,10 +76,10 @@ func Verify(entries iter.Seq2[Entry, error], noted *Checkpoint) (*Checkpoint, er
 }
 
 // check checks an entry against the one before it in its chain, and makes it the head.
-func (v *verifier) check(e Entry) *store.BrokenError {
+func (v *verifier) check(e Entry) *decision.BrokenError {
 	head, ok := v.heads[e.Chain]
 	if !ok {
-		head = store.NoHead
+		head = decision.NoHead
 	}
 	var content struct {
 		Seq      int64  `json:"seq"`
@@ -88,19 +88,19 @@ func (v *verifier) check(e Entry) *store.BrokenError {
 	sum := sha256.Sum256(e.Content)
 	switch want := head.Seq + 1; {
 	case e.Seq > want:
-		return &store.BrokenError{Seq: want, Problem: store.Missing, Detail: fmt.Sprintf("the next decision after %d is %d", head.Seq, e.Seq)}
+		return &decision.BrokenError{Seq: want, Problem: decision.Missing, Detail: fmt.Sprintf("the next decision after %d is %d", head.Seq, e.Seq)}
 	case e.Seq < want:
-		return &store.BrokenError{Seq: e.Seq, Problem: store.OutOfOrder, Detail: fmt.Sprintf("it comes after decision %d", head.Seq)}
+		return &decision.BrokenError{Seq: e.Seq, Problem: decision.OutOfOrder, Detail: fmt.Sprintf("it comes after decision %d", head.Seq)}
 	case hex.EncodeToString(sum[:]) != e.Hash, json.Unmarshal(e.Content, &content) != nil:
-		return &store.BrokenError{Seq: e.Seq, Problem: store.Changed, Detail: "its content does not match its hash"}
+		return &decision.BrokenError{Seq: e.Seq, Problem: decision.Changed, Detail: "its content does not match its hash"}
 	case content.Seq != e.Seq:
-		return &store.BrokenError{Seq: e.Seq, Problem: store.OutOfOrder, Detail: fmt.Sprintf("it was written as %d", content.Seq)}
+		return &decision.BrokenError{Seq: e.Seq, Problem: decision.OutOfOrder, Detail: fmt.Sprintf("it was written as %d", content.Seq)}
 	case content.Previous != head.Hash:
-		return &store.BrokenError{Seq: e.Seq, Problem: store.OutOfOrder, Detail: "it was not written after the decision before it"}
+		return &decision.BrokenError{Seq: e.Seq, Problem: decision.OutOfOrder, Detail: "it was not written after the decision before it"}
 	}
 	if noted, ok := v.noted[e.Chain]; ok && noted.Seq == e.Seq {
 		if noted.Hash != e.Hash {
-			return &store.BrokenError{Seq: e.Seq, Problem: store.Changed, Detail: "the checkpoint has it with another hash; the chain was rewritten"}
+			return &decision.BrokenError{Seq: e.Seq, Problem: decision.Changed, Detail: "the checkpoint has it with another hash; the chain was rewritten"}
 		}
 		delete(v.noted, e.Chain)
 	}

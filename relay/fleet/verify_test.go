@@ -36,47 +36,47 @@ func TestVerifyTampered(t *testing.T) {
 		name    string
 		change  func([]store.Sealed) []store.Sealed // of chainA
 		seq     int64
-		problem store.Problem
+		problem decision.Problem
 		noted   bool // only a checkpoint shows it
 	}{
 		{"changed", func(c []store.Sealed) []store.Sealed {
 			c[4].Content = bytes.Replace(c[4].Content, []byte("deny"), []byte("pass"), 1)
 			return c
-		}, 5, store.Changed, false},
+		}, 5, decision.Changed, false},
 		{"changed with its hash", func(c []store.Sealed) []store.Sealed {
 			c[4].Content = bytes.Replace(c[4].Content, []byte("deny"), []byte("pass"), 1)
 			c[4].Hash = decision.Sum(c[4].Content)
 			return c
-		}, 6, store.OutOfOrder, false},
-		{"another hash", func(c []store.Sealed) []store.Sealed { c[4].Hash = decision.Sum(nil); return c }, 5, store.Changed, false},
-		{"deleted", func(c []store.Sealed) []store.Sealed { return slices.Delete(c, 4, 5) }, 5, store.Missing, false},
-		{"deleted first", func(c []store.Sealed) []store.Sealed { return c[1:] }, 1, store.Missing, false},
-		{"reordered", func(c []store.Sealed) []store.Sealed { c[3], c[6] = c[6], c[3]; return c }, 4, store.Missing, false},
+		}, 6, decision.OutOfOrder, false},
+		{"another hash", func(c []store.Sealed) []store.Sealed { c[4].Hash = decision.Sum(nil); return c }, 5, decision.Changed, false},
+		{"deleted", func(c []store.Sealed) []store.Sealed { return slices.Delete(c, 4, 5) }, 5, decision.Missing, false},
+		{"deleted first", func(c []store.Sealed) []store.Sealed { return c[1:] }, 1, decision.Missing, false},
+		{"reordered", func(c []store.Sealed) []store.Sealed { c[3], c[6] = c[6], c[3]; return c }, 4, decision.Missing, false},
 		{"reordered with numbers", func(c []store.Sealed) []store.Sealed {
 			c[3], c[6] = c[6], c[3]
 			c[3].Seq, c[6].Seq = 4, 7
 			return c
-		}, 4, store.OutOfOrder, false},
-		{"twice", func(c []store.Sealed) []store.Sealed { return slices.Insert(c, 4, c[3]) }, 4, store.OutOfOrder, false},
+		}, 4, decision.OutOfOrder, false},
+		{"twice", func(c []store.Sealed) []store.Sealed { return slices.Insert(c, 4, c[3]) }, 4, decision.OutOfOrder, false},
 		{"before the first", func(c []store.Sealed) []store.Sealed {
 			first := c[0]
 			first.Seq = 0
 			return slices.Insert(c, 0, first)
-		}, 0, store.OutOfOrder, false},
+		}, 0, decision.OutOfOrder, false},
 		{"not JSON", func(c []store.Sealed) []store.Sealed {
 			c[8].Content = []byte("x")
 			c[8].Hash = decision.Sum(c[8].Content)
 			return c
-		}, 9, store.Changed, false},
-		{"cut", func(c []store.Sealed) []store.Sealed { return c[:7] }, 9, store.Missing, true},
-		{"emptied", func([]store.Sealed) []store.Sealed { return nil }, 9, store.Missing, true},
+		}, 9, decision.Changed, false},
+		{"cut", func(c []store.Sealed) []store.Sealed { return c[:7] }, 9, decision.Missing, true},
+		{"emptied", func([]store.Sealed) []store.Sealed { return nil }, 9, decision.Missing, true},
 		{"rewritten", func(c []store.Sealed) []store.Sealed {
 			c = slices.Clone(c[:6])
 			for range 5 {
 				c = append(c, seal(c, "forged"))
 			}
 			return c
-		}, 9, store.Changed, true},
+		}, 9, decision.Changed, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			chains := threeChains()
@@ -267,7 +267,7 @@ func TestExportRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sealed, err := s.SealedAfter(t.Context(), store.NoHead, 100, 1<<20)
+	sealed, err := s.SealedAfter(t.Context(), decision.NoHead, 100, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/bridge/decision"
 )
 
 // cefExtension is one key of CEF with its value, and the length that CEF allows.
@@ -18,7 +18,7 @@ type cefExtension struct {
 
 // CEF returns an entry as one line of the Common Event Format, without a line end. Longer values than
 // CEF allows are cut.
-func CEF(e store.Entry, from LogSource) string {
+func CEF(e decision.Entry, from LogSource) string {
 	o := outcomeOf(e.Record)
 	var line strings.Builder
 	fmt.Fprintf(&line, "CEF:0|codex-bridge|codex-bridge|%s|%s|%s|%d|", cefHeader(from.Version), cefHeader(e.Verdict), cefHeader("Policy decision: "+e.Verdict), o.cefSeverity)

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"codex-bridge.example/bridge/decision"
-	"codex-bridge.example/bridge/store"
 )
 
 // Bounds of the decisions that wait for the collector.
@@ -94,7 +93,7 @@ func (l *decisionLogs) send(ctx context.Context) bool {
 	}
 	records := make([]LogRecord, len(batch))
 	for i, d := range batch {
-		records[i] = DecisionRecord(store.Entry{Record: d}, LogSource{Version: l.version})
+		records[i] = DecisionRecord(decision.Entry{Record: d}, LogSource{Version: l.version})
 	}
 	err := l.collector.SendLogs(ctx, l.resource, l.version, records)
 	l.mu.Lock()
@@ -136,7 +135,7 @@ func (l *decisionLogs) close(ctx context.Context) error {
 
 // DecisionRecord returns a decision as a record whose attributes are the fields of its OCSF event, with
 // dots between names.
-func DecisionRecord(entry store.Entry, from LogSource) LogRecord {
+func DecisionRecord(entry decision.Entry, from LogSource) LogRecord {
 	e := OCSF(entry, from)
 	r := LogRecord{Time: entry.Time, Warning: e.IsAlert, Event: "codex_bridge.decision", Body: cmp.Or(entry.Reason, entry.Verdict)}
 	raw, err := json.Marshal(e)

@@ -4,7 +4,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 )
 
 // The numbers of OCSF 1.8.0.
@@ -148,7 +147,7 @@ func outcomeOf(d decision.Record) outcome {
 
 // OCSF returns an entry as an event. An entry without a number and a hash
 // is a decision that just went to the log.
-func OCSF(e store.Entry, from LogSource) OCSFEvent {
+func OCSF(e decision.Entry, from LogSource) OCSFEvent {
 	o, client := outcomeOf(e.Record), e.Client
 	if client == "" {
 		client = "unknown"

@@ -12,7 +12,6 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/telemetry"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,8 +20,8 @@ import (
 )
 
 // entry is a decision with a text in each member.
-func entry(verdict, mode string) store.Entry {
-	return store.Entry{Seq: 7, Hash: strings.Repeat("a", 64), Previous: strings.Repeat("0", 64), Record: decision.Record{
+func entry(verdict, mode string) decision.Entry {
+	return decision.Entry{Seq: 7, Hash: strings.Repeat("a", 64), Previous: strings.Repeat("0", 64), Record: decision.Record{
 		Time: time.UnixMilli(1_700_000_000_123), Client: "zed 1", Thread: "t", Turn: "u", Method: "turn/start", Verdict: verdict, Mode: mode,
 		Rule: "policy.sandbox", Reason: "too loose", Origin: "config.toml:4", Fields: []string{"sandbox", "cwd"}, Message: strings.Repeat("b", 64),
 	}}
@@ -86,8 +85,8 @@ func TestEventsAreValidOCSF(t *testing.T) {
 	for _, verdict := range []string{string(policy.Pass), string(policy.Accept), string(policy.Rewrite), string(policy.Deny), "of a later version", ""} {
 		for _, mode := range []config.Mode{config.Off, config.Audit, config.Enforce} {
 			full := entry(verdict, string(mode))
-			bare := store.Entry{Record: decision.Record{Verdict: verdict, Mode: string(mode)}}
-			for _, e := range []store.Entry{full, bare} {
+			bare := decision.Entry{Record: decision.Record{Verdict: verdict, Mode: string(mode)}}
+			for _, e := range []decision.Entry{full, bare} {
 				if err := validate(t, schema, telemetry.OCSF(e, telemetry.LogSource{Version: "1.2.3"})); err != nil {
 					t.Errorf("%s, %s: %v", verdict, mode, err)
 				}

@@ -21,20 +21,19 @@ import (
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/trace"
 )
 
 // Record is a recorded replayable.
 type Record struct {
-	store.Entry
+	decision.Entry
 	Trace   string // the name of its trace; "" for an entry of the decision log
 	Unknown string // why it can't be recomputed; "" if Facts say
 }
 
 // Entries returns the records of the decision log.
-func Entries(log iter.Seq2[store.Entry, error]) iter.Seq2[Record, error] {
+func Entries(log iter.Seq2[decision.Entry, error]) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for e, err := range log {
 			if !yield(Record{Entry: e}, err) || err != nil {

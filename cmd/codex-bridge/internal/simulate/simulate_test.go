@@ -18,7 +18,6 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/rules"
-	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 	"codex-bridge.example/rpc"
 )
@@ -87,7 +86,7 @@ func call(t tester, p *policy.Policy, n int, tool, text string, change ...func(*
 	for _, f := range change {
 		f(&st)
 	}
-	r := simulate.Record{Entry: store.Entry{Seq: int64(n), Record: decision.Record{
+	r := simulate.Record{Entry: decision.Entry{Seq: int64(n), Record: decision.Record{
 		Time: time.Unix(int64(n), 0).UTC(), Client: "zed/1", Thread: "T", Turn: "U", Method: "hook/preToolUse", Verdict: "pass", Mode: "enforce",
 	}}}
 	if d := p.DecideTool(use, st); d.Verdict == policy.Deny {
@@ -349,7 +348,7 @@ func TestSecondQuestionIsNoRepeat(t *testing.T) {
 			Thread: &policy.Thread{Workspace: "/w", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true},
 		}
 		const method = "item/commandExecution/requestApproval"
-		r := simulate.Record{Entry: store.Entry{Record: decision.Record{Thread: "T", Turn: "U", Method: method, Mode: "enforce", Verdict: "deny", Rule: "policy.escalation"}}}
+		r := simulate.Record{Entry: decision.Entry{Record: decision.Record{Thread: "T", Turn: "U", Method: method, Mode: "enforce", Verdict: "deny", Rule: "policy.escalation"}}}
 		r.Facts = string(replay.RequestFacts(current, method, doc.Root(), st).Encode())
 		return r
 	}
@@ -409,7 +408,7 @@ func TestSuggest(t *testing.T) {
 	add("apply_patch", "*** Begin Patch\n*** Add File: .git/a\n+x\n*** End Patch\n")
 	add("apply_patch", "*** Begin Patch\n*** Add File: /etc/a\n+x\n*** End Patch\n")
 	add("lookup", "x")
-	all = append(all, simulate.Record{Entry: store.Entry{Record: decision.Record{Method: "turn/start", Verdict: "deny"}}})
+	all = append(all, simulate.Record{Entry: decision.Entry{Record: decision.Record{Method: "turn/start", Verdict: "deny"}}})
 	s := suggest(t, cfg, []int{0}, all)
 	var got []string
 	for _, p := range s.Proposals {

@@ -1,4 +1,4 @@
-package store_test
+package decision_test
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/decision"
-	"codex-bridge.example/bridge/store"
 )
 
 // switchedLog is a log that can be away.
@@ -52,7 +51,7 @@ func refused(n int) decision.Record {
 func TestBacklogWritesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, yes, no := &switchedLog{}, true, false
-		b := store.NewBacklog(log.write, slog.New(slog.DiscardHandler))
+		b := decision.NewBacklog(log.write, slog.New(slog.DiscardHandler))
 		log.set(&yes, nil)
 		start := time.Now()
 		for n := range 100 {
@@ -88,7 +87,7 @@ func TestBacklogWritesInOrder(t *testing.T) {
 func TestBacklogCountsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, yes, no := &switchedLog{}, true, false
-		b := store.NewBacklog(log.write, slog.New(slog.DiscardHandler))
+		b := decision.NewBacklog(log.write, slog.New(slog.DiscardHandler))
 		log.set(&yes, nil)
 		for n := range 10_360 {
 			if err := b.Keep(t.Context(), refused(n)); err != nil {
@@ -100,7 +99,7 @@ func TestBacklogCountsMissing(t *testing.T) {
 			t.Errorf("%d decisions are lost", lost)
 		}
 		last := log.entries[len(log.entries)-1]
-		if n := len(log.entries); n != 10_001 || last.Verdict != store.VerdictMissing || !strings.HasPrefix(last.Reason, "360 decisions, made from 2") {
+		if n := len(log.entries); n != 10_001 || last.Verdict != decision.VerdictMissing || !strings.HasPrefix(last.Reason, "360 decisions, made from 2") {
 			t.Errorf("%d entries; the last is %+v", n, last)
 		}
 	})
@@ -111,7 +110,7 @@ func TestBacklogCountsMissing(t *testing.T) {
 func TestBacklogIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, yes := &switchedLog{}, true
-		b := store.NewBacklog(log.write, slog.New(slog.DiscardHandler))
+		b := decision.NewBacklog(log.write, slog.New(slog.DiscardHandler))
 		log.set(&yes, nil)
 		for n := range 3 {
 			if err := b.Keep(t.Context(), refused(n)); err != nil {
@@ -136,7 +135,7 @@ func TestBacklogEndsItsWrite(t *testing.T) {
 		log, yes := &switchedLog{}, true
 		log.set(&yes, nil)
 		writes := make(chan error, 2)
-		b := store.NewBacklog(func(ctx context.Context, d decision.Record) error {
+		b := decision.NewBacklog(func(ctx context.Context, d decision.Record) error {
 			err := log.write(ctx, d)
 			writes <- context.Cause(ctx)
 			return err

@@ -1,4 +1,4 @@
-package store
+package decision
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"codex-bridge.example/bridge/decision"
 )
 
 // VerdictMissing is the verdict of an entry that says how many decisions are missing in the log.
@@ -19,6 +17,9 @@ const (
 	maxKeptBytes = 16 << 20
 )
 
+// writeTimeout limits the wait of a write for the log.
+const writeTimeout = 10 * time.Second
+
 // firstWait limits the wait of Keep for a log that was there at the last write.
 const firstWait = 2 * time.Second
 
@@ -26,7 +27,7 @@ const firstWait = 2 * time.Second
 // lost connection. Decisions that hold without their entry are kept in memory and written later, in
 // order. One entry counts those that there was no room for. Safe for concurrent use.
 type Backlog struct {
-	write func(context.Context, decision.Record) error
+	write func(context.Context, Record) error
 	log   *slog.Logger
 	ctx   context.Context // of the writes of kept decisions; ends with Close
 	stop  context.CancelFunc
@@ -40,13 +41,13 @@ type Backlog struct {
 
 // keptDecision is a decision, or the number of missing ones.
 type keptDecision struct {
-	decision.Record
+	Record
 	missing      int
 	since, until time.Time // of the missing ones
 }
 
 // NewBacklog returns a Backlog for a log. write returns when a decision is stored.
-func NewBacklog(write func(context.Context, decision.Record) error, log *slog.Logger) *Backlog {
+func NewBacklog(write func(context.Context, Record) error, log *slog.Logger) *Backlog {
 	b := &Backlog{write: write, log: log}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
@@ -54,7 +55,7 @@ func NewBacklog(write func(context.Context, decision.Record) error, log *slog.Lo
 
 // Append writes a decision after those that are kept. If it returns an error, the log may not have
 // the decision.
-func (b *Backlog) Append(ctx context.Context, d decision.Record) error {
+func (b *Backlog) Append(ctx context.Context, d Record) error {
 	b.mu.Lock()
 	empty := b.empty
 	b.mu.Unlock()
@@ -76,8 +77,8 @@ func (b *Backlog) Append(ctx context.Context, d decision.Record) error {
 
 // Keep writes a decision that holds without its entry. If the log is away, Keep returns at once, and
 // the decision is written later. The error says why a decision can never be written.
-func (b *Backlog) Keep(ctx context.Context, d decision.Record) error {
-	if _, err := newEntry(d); err != nil {
+func (b *Backlog) Keep(ctx context.Context, d Record) error {
+	if _, err := NewEntry(d); err != nil {
 		return err
 	}
 	if d.Time.IsZero() {
@@ -104,7 +105,7 @@ func (b *Backlog) Keep(ctx context.Context, d decision.Record) error {
 }
 
 // keep adds a decision, or counts it as missing. b.mu is locked.
-func (b *Backlog) keep(d decision.Record) {
+func (b *Backlog) keep(d Record) {
 	size := sizeOf(d)
 	last := len(b.kept) - 1
 	switch {
@@ -125,7 +126,7 @@ func (b *Backlog) keep(d decision.Record) {
 }
 
 // sizeOf returns about how many bytes of memory the decision uses.
-func sizeOf(d decision.Record) int {
+func sizeOf(d Record) int {
 	size := 512 // of the struct
 	for _, text := range []string{d.Client, d.Thread, d.Turn, d.Method, d.Verdict, d.Mode, d.Rule, d.Reason, d.Origin, d.Message, d.Facts} {
 		size += len(text)
@@ -137,11 +138,11 @@ func sizeOf(d decision.Record) int {
 }
 
 // entry returns the decision for the log.
-func (k keptDecision) entry() decision.Record {
+func (k keptDecision) entry() Record {
 	if k.missing == 0 {
 		return k.Record
 	}
-	return decision.Record{
+	return Record{
 		Method: "decision log", Verdict: VerdictMissing, Rule: "store",
 		Reason: fmt.Sprintf("%d decisions, made from %s to %s, are missing: the log could not be written, and the bridge keeps %d decisions or %d MiB",
 			k.missing, k.since.UTC().Format(time.RFC3339), k.until.UTC().Format(time.RFC3339), maxKept, maxKeptBytes>>20),
