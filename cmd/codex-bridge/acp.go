@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/lifecycle/acp"
 )
 
@@ -72,7 +73,7 @@ func (c spawnCmd) Run(out io.Writer) error {
 		Depth: nestingDepth(), Sandboxed: inSandbox(os.Environ()),
 	})
 	err = output.follow(ctx, children, result)
-	closeTogether([]part{{agentsGrace, children.Close}})
+	core.CloseTogether([]core.Part{{Grace: agentsGrace, Close: children.Close}})
 	return errors.Join(err, record.Close())
 }
 

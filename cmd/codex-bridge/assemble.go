@@ -5,157 +5,63 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/hello"
-	"codex-bridge.example/bridge/methods"
-	"codex-bridge.example/bridge/mountpoint"
-	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
-	"codex-bridge.example/bridge/statefolder"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/lifecycle/threads"
 	"codex-bridge.example/lifecycle/turns"
-	"codex-bridge.example/relay/approvals"
-	"codex-bridge.example/relay/handlers"
-	"codex-bridge.example/relay/hook"
-	"codex-bridge.example/relay/inject"
 	"codex-bridge.example/relay/telemetry"
 	"codex-bridge.example/relay/tools"
 	"codex-bridge.example/relay/tools/host"
 	"codex-bridge.example/relay/trace"
-	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
 )
 
 // sharedParts are what the conversations of all clients of one Codex share.
 type sharedParts struct {
-	command codex.Command
-	record  *ledger
-	log     *slog.Logger
-
-	program *codex.Program
-	guard   *guard.Guard // of no client
-	inject  *inject.Feature
-	socket  *hookSocket
-	memory  *approvals.Memory
-	limiter *approvals.Limiter
-	calls   approvals.MCPCalls
-	asked   *handlers.Calls // that a person was asked about
-	owners  threads.Owners  // of sessions
-	config  atomic.Pointer[config.Config]
-
-	mountPoints *mountpoint.Keeper
-	starts      *programStarts
+	*core.Shared
+	record *ledger
+	owners threads.Owners // of sessions
 }
 
 // newSharedParts creates the shared parts of one Codex under the configuration of a workspace; "" means none. The
 // caller closes them.
 func newSharedParts(cfg *config.Config, workspace string, command codex.Command, record *ledger, log *slog.Logger) (*sharedParts, error) {
-	s := &sharedParts{command: command, record: record, log: log, inject: inject.New(inject.Options{}), socket: newHookSocket(cfg, log), limiter: approvals.NewLimiter(), asked: new(handlers.Calls)}
-	s.config.Store(cfg)
-	var err error
-	if s.guard, err = setup.NewGuard(cfg, s.config.Load, record, log); err != nil {
+	shared, err := core.NewShared(core.SharedOptions{
+		Config: cfg, Setup: setup, Workspace: workspace, Command: command, State: record, Log: log,
+		Untested: func(program *codex.Program) string { return untestedCodex(context.Background(), program, log) },
+	})
+	if err != nil {
 		return nil, err
 	}
-	s.guard.SetGateRecord(record)
-	s.guard.SetFolderPolicies(setup.FolderPolicies(workspace, func() bool { return s.config.Load().Skipped() }, log))
-	if folder, err := statefolder.Path(); err == nil {
-		s.mountPoints = mountpoint.New(filepath.Join(folder, "mountpoints"), log)
-	}
-	s.guard.SetMountPoints(s.mountPoints)
-	s.starts = newProgramStarts(cfg, s.guard, s.socket.isCommand, log)
-	s.command.Supervisor = s.starts.supervisor
-	s.guard.SetProgramStarts(s.starts.supervisor.Holds)
-	s.guard.SetUnsupervised(s.starts.lacking)
-	s.guard.SetTurnEnded(s.starts.programs.EndTurns)
-	s.program = codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
-	s.guard.HoldRequirements(configFiles().Requirements)
-	s.guard.SetCodexCheck(func(ctx context.Context) error { return s.program.RequireVersion(ctx, enforceable(s.config.Load())) })
-	s.guard.SetUntestedCodex(func() string { return untestedCodex(context.Background(), s.program, log) })
-	s.memory = approvals.NewMemory(approvals.MemoryOptions{
-		Approvals: func() config.Approvals { return s.config.Load().Approvals }, Store: record.grants, Secrets: setup.Secrets(cfg),
-	})
-	return s, nil
+	return &sharedParts{Shared: shared, record: record}, nil
 }
-
-// setConfig applies a changed configuration.
-func (s *sharedParts) setConfig(cfg *config.Config) { s.config.Store(cfg) }
-
-// isHooked reports whether Codex runs the bridge's hook before each tool call of a thread.
-func (s *sharedParts) isHooked(thread string) bool { return s.inject.IsActive(thread, hook.PreToolUse) }
-
-// parts returns the parts of the bridge that close after Codex has ended, each within its own time.
-func (s *sharedParts) parts() []part {
-	return []part{
-		{sharedGrace, func(context.Context) { s.mountPoints.Close() }},
-		{sharedGrace, func(context.Context) { s.starts.programs.Close() }},
-		{sharedGrace, func(context.Context) {
-			if err := s.socket.Close(); err != nil {
-				s.log.Error("can't close the socket of the hooks", "error", err)
-			}
-		}},
-	}
-}
-
-// sharedGrace is how long a shared part may take to end.
-const sharedGrace = 3 * time.Second
 
 // assembly has the parts of one conversation.
 type assembly struct {
-	*sharedParts
-	cfg *config.Config
-	log *slog.Logger
+	*core.Conversation
+	shared *sharedParts
+	cfg    *config.Config
+	log    *slog.Logger
 
-	hello     *hello.Hello
-	guard     *guard.Guard
-	relay     *hooks
 	tools     *host.Feature
 	bound     *threads.Feature
 	answers   func() (ok bool, why string) // whether the client answers questions for a person
 	options   bridge.Options
 	setConfig func(*config.Config) // applies a changed configuration
-	ending
-}
-
-// setPolicy applies a changed policy to a Codex that has no other client.
-func (a *assembly) setPolicy(ctx context.Context, p *policy.Policy) {
-	a.starts.changed(p, a.log, a.guard)
-	if !a.guard.SetPolicy(p) || !a.guard.HasClient() { // before initialize there are no turns
-		return
-	}
-	go func() { // ends with ctx
-		if err := a.guard.InterruptTurns(ctx, a.isHooked, a.guard); err != nil && ctx.Err() == nil {
-			a.log.Error("turns may go on that began before the policy was enforced; restart the editor's session with codex", "error", err)
-		}
-	}()
+	core.Ending
 }
 
 // assemble creates the parts of a conversation. client is nil if Codex has no other client. The caller
 // sets In and Out of the options, and closes the assembly.
 func assemble(shared *sharedParts, log *slog.Logger, client *serve.Client) (*assembly, error) {
-	cfg := shared.config.Load()
-	a := &assembly{sharedParts: shared, cfg: cfg, log: log}
-	a.options = bridge.Options{
-		AnswerAll:  func() bool { return client != nil || a.guard.Policy().Mode() != config.Off },
-		Enforces:   func() bool { return a.guard.Enforces() },
-		Urgent:     []string{"turn/interrupt", "bridge/turn/interrupt"},
-		Reads:      isRead,
-		OnExit:     func(state *os.ProcessState) { a.hello.NotifyExited(state) },
-		MaxMessage: int(cfg.Codex.MaxMessage),
-		Grace:      time.Duration(cfg.Codex.ShutdownGrace),
-		Log:        log,
-	}
-	a.options.DeclineExcess = a.declineExcess
-	a.options.LogRefused = func(ctx context.Context, m *rpc.Message, line []byte, refused *rpc.Error) *rpc.Error {
-		return a.guard.RefusedLine(ctx, m, line, refused)
-	}
+	a := &assembly{shared: shared, cfg: shared.Config.Load(), log: log}
 	if err := a.build(client); err != nil {
 		a.close()
 		return nil, err
@@ -175,78 +81,59 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	}()
 	bytes := new(bridge.ByteCounts)
 	report := a.newTelemetry(bytes)
-	if report != nil {
-		a.options.ByteCounts = bytes
-	}
 	recorder := a.recorder(tracer, report)
-	a.guard = a.sharedParts.guard.Join(recorder, a.log)
+	events := &eventStatus{}
+	d := newDesk(func() config.Desk { return a.shared.Config.Load().Approvals.Desk }, a.shared.record, a.log)
+	o := core.ConversationOptions{Version: Version, Recorder: recorder, IsAgent: nestingDepth() > 0, HooksChanged: events.notify, AskDesk: d.ask, Log: a.log}
+	if client != nil {
+		o.IsShared = client.IsShared
+	}
+	a.Conversation = a.shared.Join(o)
+	d.guard = a.Guard
+	events.addTo(a.Hello, a.Hooks.Inject)
+	a.setOptions(client != nil, bytes, report)
 	if tracer != nil {
-		a.guard.OnPassed(tracer.Passed)
+		a.Guard.OnPassed(tracer.Passed)
 	}
-	a.hello = hello.New(Version, a.program.Version, a.guard, a.log)
-	if nestingDepth() > 0 { // the client is an agent that another bridge started: no person reads the notices
-		a.guard.SetKnowsBridge(func() bool { return true })
-	}
-	a.hello.AddStatus("configuration", func() any { return configurationStatus(a.sharedParts.config.Load()) })
-	a.hello.AddStatus("programs", a.starts.status)
-	a.hello.AddStatus("codexRules", func() any { return userRules(a.guard.UserRules()) })
+	a.Hello.AddStatus("configuration", func() any { return configurationStatus(a.shared.Config.Load()) })
 	var after []tools.After
 	if tracer != nil {
 		after = append(after, timeouts(tracer))
 	}
-	relay, injects := newHooks(a.cfg, a.sharedParts, a.guard, a.hello, client, a.log)
-	a.relay, a.tools = relay, newTools(a.cfg, client != nil, a.guard, a.hello, relay, a.log, after...)
-	images := newImages(a.cfg, a.command, a.guard, a.hello)
-	children, err := newAgents(a.cfg, a.guard, a.hello, a.log)
+	a.tools = newTools(a.cfg, client != nil, a.Guard, a.Hello, a.Hooks, a.log, after...)
+	images := newImages(a.cfg, a.Command, a.Guard, a.Hello)
+	children, err := newAgents(a.cfg, a.Guard, a.Hello, a.log)
 	if err != nil {
 		return err
 	}
 	a.setConfig = func(cfg *config.Config) {
-		relay.setConfig(cfg)
+		a.Hooks.SetConfig(cfg)
 		a.tools.SetConfig(cfg)
 		images.SetConfig(cfg)
 		children.setConfig(cfg)
 	}
-	a.hello.AddMethods(approvals.GrantMethods...)
+	grants := a.Grants()
 	bound, line := a.conversations()
 	a.answers = line.Answers
-	gate := handlers.GateOptions{
-		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Limiter: a.limiter, Calls: a.asked,
-		Record: recorder, HasPerson: line.Answers, KnowsBridge: a.hello.KnowsBridge, Log: a.log,
-	}
+	people := core.PeopleOptions{Record: recorder, HasPerson: line.Answers, Sessions: sessions{bound, line, a.log}, Unattended: os.Getenv(settings.OwnCodexEnv) == execCodex}
 	if client != nil {
-		gate.Audience = client.Clients()
-	}
-	relay.gate = handlers.NewGate(gate)
-	relay.desk = newDesk(func() config.Desk { return relay.approvals().Desk }, a.record, a.guard, a.log)
-	questions := approvals.Options{
-		Approvals: relay.approvals, Policy: a.guard, Memory: a.memory, Gate: relay.gate, Sessions: sessions{bound, line, a.log}, Record: recorder,
-		Limiter: a.limiter, KnowsBridge: a.hello.KnowsBridge, Log: a.log, Calls: &a.calls,
-		Unattended: os.Getenv(settings.OwnCodexEnv) == execCodex,
-		KnowsCalls: func(thread string) bool {
-			return relay.inject.IsActive(thread, hook.PreToolUse) && relay.inject.IsActive(thread, hook.PermissionRequest)
-		},
-	}
-	if client != nil {
+		people.Audience, people.Expire = client.Clients(), client.Expire
 		a.addFeatures(client)
-		a.guard.SetOtherSubscribers(client.IsShared)
-		questions.Expire = client.Expire
+		a.Guard.SetOtherSubscribers(client.IsShared)
 	}
-	relay.questions = approvals.New(questions)
-	a.addFeatures(a.guard.BridgeMethods(bound.ThreadOf), line, a.hello, bound, images, children, approvals.NewGrantFeature(a.memory, a.hello.KnowsBridge), a.tools.ToolMethods())
+	a.AskPeople(people)
+	a.addFeatures(a.Guard.BridgeMethods(bound.ThreadOf), line, a.Hello, bound, images, children, grants, a.tools.ToolMethods())
 	if client != nil {
 		a.addFeatures(client.Requests())
 	}
-	a.addFeatures(a.guard.MethodQuestions(a.hello, func() time.Duration { return time.Duration(relay.approvals().Timeout) }), a.guard, relay.gate,
-		relay.questions)
-	a.addFeatures(injects...)
-	a.addFeatures(a.tools)
+	a.addFeatures(a.Features()...)
+	a.addFeatures(events.feature(), a.tools)
 	if client != nil {
 		a.addFeatures(client.Last())
 	}
 
-	a.workers = append(a.workers, part{toolsGrace, a.tools.Close}, part{agentsGrace, children.Close})
-	a.state = append(a.state, func(ctx context.Context) {
+	a.Workers = append(a.Workers, core.Part{Grace: toolsGrace, Close: a.tools.Close}, core.Part{Grace: agentsGrace, Close: children.Close})
+	a.State = append(a.State, func(ctx context.Context) {
 		if err := bound.Close(ctx); err != nil {
 			a.log.Error("the sessions of this process were not given back; they are free all the same, since it ends", "error", err)
 		}
@@ -255,98 +142,82 @@ func (a *assembly) build(client *serve.Client) (err error) {
 	return nil
 }
 
-// isRead reports whether a request of the client changes nothing.
-func isRead(method string) bool {
-	row, known := methods.Lookup(methods.ClientRequest, method)
-	return known && row.Class == methods.Read
-}
-
-// enforceable returns the versions of Codex with which a policy is enforced.
-func enforceable(cfg *config.Config) codex.Range {
-	return codex.Range{Min: cfg.OldestCodex(), Max: cfg.Codex.MaxVersion, MaxPlace: cfg.Place("codex.max_version")}
-}
-
-// warnOutOfRange logs a warning if Codex is older than the configured codex.min_version, or newer than
-// codex.max_version. Only an enforced policy refuses such a Codex.
-func (s *sharedParts) warnOutOfRange(ctx context.Context) {
-	cfg := s.config.Load()
-	for key, limit := range map[string]codex.Range{
-		"codex.min_version": {Min: cfg.Codex.MinVersion},
-		"codex.max_version": {Max: cfg.Codex.MaxVersion, MaxPlace: cfg.Place("codex.max_version")},
-	} {
-		place := cfg.Place(key)
-		if place == "" || limit == (codex.Range{MaxPlace: place}) || s.guard.Enforces() {
-			continue
-		}
-		if err := s.program.RequireVersion(ctx, limit); err != nil && ctx.Err() == nil {
-			s.log.Warn("codex is used although it does not satisfy "+key+"; only policy.mode \"enforce\" refuses it", "reason", err, "set", place)
-		}
+// setOptions sets the options of the proxy. shared means that Codex has other clients.
+func (a *assembly) setOptions(shared bool, bytes *bridge.ByteCounts, report *telemetry.Telemetry) {
+	a.options = a.ProxyOptions(a.cfg)
+	if shared {
+		a.options.AnswerAll = func() bool { return true }
+	}
+	a.options.Urgent = append(a.options.Urgent, "bridge/turn/interrupt")
+	a.options.DeclineExcess = a.declineExcess
+	if report != nil {
+		a.options.ByteCounts = bytes
 	}
 }
 
 // recorder returns the decision log, extended by the trace and the telemetry if these are on.
 func (a *assembly) recorder(tracer *trace.Recorder, report *telemetry.Telemetry) guard.Recorder {
-	recorder := guard.Recorder(a.record)
+	recorder := guard.Recorder(a.shared.record)
 	if tracer != nil {
 		recorder = tracingRecorder{recorder, tracer}
 	}
 	if report != nil {
-		recorder = exportingRecorder{recorder, report, a.record.redacted}
+		recorder = exportingRecorder{recorder, report, a.shared.record.redacted}
 	}
 	return recorder
 }
 
 // conversations are the threads of sessions, and their turns.
 func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
-	home := a.guard.CodexHome()
+	home := a.Guard.CodexHome()
 	of := threads.Options{
-		Store: a.record.store, Thread: a.relay.thread, Known: a.hello.KnowsBridge, Offered: a.tools.OfferedTools, Now: time.Now, Log: a.log,
-		Owners: &a.owners,
+		Store: a.shared.record.store, Thread: a.Hooks.Thread, Known: a.Hello.KnowsBridge, Offered: a.tools.OfferedTools, Now: time.Now, Log: a.log,
+		Owners: &a.shared.owners,
 		Size:   func(thread string) (int64, error) { return rollout.Size(home, thread) },
 	}
 	if host.Configured(a.cfg) {
 		of.Kept, of.Warn = a.tools.StaleTools, a.tools.Warn
-		of.Settings, of.Resumed = a.guard.LastSettings, a.guard.Resumed
+		of.Settings, of.Resumed = a.Guard.LastSettings, a.Guard.Resumed
 		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
 	}
 	bound := threads.New(of)
 	a.bound = bound
-	a.hello.AddMethods(threads.Methods...)
+	a.Hello.AddMethods(threads.Methods...)
 	line := turns.New(turns.Options{
-		Threads: bound, Steering: a.relay.steering, Known: a.hello.KnowsBridge, Tell: a.hello.Notify, Judge: a.guard, Log: a.log,
+		Threads: bound, Steering: a.Hooks.Steering, Known: a.Hello.KnowsBridge, Tell: a.Hello.Notify, Judge: a.Guard, Log: a.log,
 	})
-	a.hello.AddMethods(turns.Methods...)
-	a.hello.AddStatus("turns", func() any { return line.State() })
-	a.hello.AddStatus("sessions", func() any { return bound.State().Sessions })
-	a.hello.AddStatus("threads", func() any {
-		if a.guard.Enforces() {
-			return a.guard.Threads()
+	a.Hello.AddMethods(turns.Methods...)
+	a.Hello.AddStatus("turns", func() any { return line.State() })
+	a.Hello.AddStatus("sessions", func() any { return bound.State().Sessions })
+	a.Hello.AddStatus("threads", func() any {
+		if a.Guard.Enforces() {
+			return a.Guard.Threads()
 		}
 		return len(bound.All())
 	})
-	a.workers = append(a.workers, part{turnsGrace, func(context.Context) { line.Close() }})
+	a.Workers = append(a.Workers, core.Part{Grace: turnsGrace, Close: func(context.Context) { line.Close() }})
 	return bound, line
 }
 
 // addRecorders adds the features that record messages. They come after all other features.
 func (a *assembly) addRecorders(tracer *trace.Recorder, report *telemetry.Telemetry, line *turns.Feature) {
-	mirror := newTranscript(a.cfg, a.record, a.log)
+	mirror := newTranscript(a.cfg, a.shared.record, a.log)
 	if mirror != nil {
 		a.addFeatures(mirror)
-		a.state = append(a.state, mirror.Close)
+		a.State = append(a.State, mirror.Close)
 	}
 	if report != nil {
 		a.addFeatures(report)
-		a.recorders = append(a.recorders, part{recordersGrace, func(ctx context.Context) { closeTelemetry(ctx, report, a.log) }})
+		a.Recorders = append(a.Recorders, core.Part{Grace: recordersGrace, Close: func(ctx context.Context) { closeTelemetry(ctx, report, a.log) }})
 	}
 	a.addFeatures(line.Last())
 	if tracer != nil {
 		a.options.Observer = tracer
-		a.recorders = append(a.recorders, part{recordersGrace, func(context.Context) { tracer.Close() }})
+		a.Recorders = append(a.Recorders, core.Part{Grace: recordersGrace, Close: func(context.Context) { tracer.Close() }})
 	}
-	showTrace(a.hello, a.cfg, tracer)
-	showTranscript(a.hello, a.cfg, mirror)
-	showFleet(a.hello, a.cfg, a.record)
+	showTrace(a.Hello, a.cfg, tracer)
+	showTranscript(a.Hello, a.cfg, mirror)
+	showFleet(a.Hello, a.cfg, a.shared.record)
 }
 
 func (a *assembly) addFeatures(features ...bridge.Feature) {
@@ -355,6 +226,6 @@ func (a *assembly) addFeatures(features ...bridge.Feature) {
 
 // close closes the conversation, but not what it shares with others.
 func (a *assembly) close() {
-	a.closeParts()
-	a.closeState()
+	a.CloseParts()
+	a.CloseState()
 }

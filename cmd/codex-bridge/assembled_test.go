@@ -117,16 +117,16 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
-	go shared.warnOutOfRange(ctx)
-	go setup.Watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, func(p *policy.Policy) { a.setPolicy(ctx, p) }, shared.setConfig, a.setConfig)
+	shared.Socket.Decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.Hooks.Decide(ctx, call, true) }
+	go shared.WarnOutOfRange(ctx)
+	go setup.Watch(ctx, configFiles(), cfg, log, a.Hello.NotifyReloaded, func(p *policy.Policy) { shared.SetPolicy(ctx, a.Guard, p) }, shared.SetConfig, a.setConfig)
 	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Observer) == out {
 		a.options.Observer = nil
 	}
 	a.options.Features = slices.DeleteFunc(a.options.Features, func(f bridge.Feature) bool { return fmt.Sprintf("%T", f) == os.Getenv(withoutFeature) })
 	t.Cleanup(func() {
-		a.closeParts(shared.parts()...)
-		a.closeState()
+		a.CloseParts(shared.Parts()...)
+		a.CloseState()
 		cancel()
 		if err := record.Close(); err != nil {
 			t.Error(err)

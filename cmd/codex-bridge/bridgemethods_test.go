@@ -17,6 +17,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/cmd/internal/core"
 )
 
 // beginsWork has each method of the bridge, and whether it begins work.
@@ -73,7 +74,7 @@ func bridgeMethods(t *testing.T, o config.Options) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeTogether(shared.parts())
+	defer core.CloseTogether(shared.Parts())
 	a, err := assemble(shared, log, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/canary"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/cmd/internal/releasediff"
 )
 
@@ -145,7 +146,7 @@ func (c *codexCheck) run(ctx context.Context, cfg *config.Config) error {
 		}
 		c.CompareError = fmt.Sprintf("%s can't be compared: %v", c.Path, err)
 	}
-	if err := enforceable(cfg).Check(c.Codex); err != nil {
+	if err := core.Enforceable(cfg).Check(c.Codex); err != nil {
 		c.Notes = append(c.Notes, "an enforced policy refuses this release all the same: "+err.Error())
 	}
 	if managed := configFiles().Managed; managed != "" && c.failed() != nil {

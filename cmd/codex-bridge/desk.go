@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/relay/desk"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -22,9 +23,16 @@ import (
 
 const ruleDesk = "approvals.desk"
 
-// newDesk returns the desk of a client, which asks the second person of rules with approvers.
-func newDesk(cfg func() config.Desk, record *ledger, g *guard.Guard, log *slog.Logger) *desk.Desk {
-	return desk.New(desk.Options{
+// clientDesk is the desk of a client, which asks the second person of rules with approvers.
+type clientDesk struct {
+	desk  *desk.Desk
+	guard *guard.Guard
+}
+
+// newDesk returns the desk of a client, without the guard.
+func newDesk(cfg func() config.Desk, record *ledger, log *slog.Logger) *clientDesk {
+	d := &clientDesk{}
+	d.desk = desk.New(desk.Options{
 		Config: cfg,
 		Store: func(ctx context.Context) (desk.Store, error) {
 			s, err := record.store(ctx)
@@ -34,12 +42,13 @@ func newDesk(cfg func() config.Desk, record *ledger, g *guard.Guard, log *slog.L
 			return s, nil
 		},
 		Accept: func(ctx context.Context, r desk.Request, reason string) error {
-			return recordDesk(ctx, g, r, policy.Accept, reason)
+			return recordDesk(ctx, d.guard, r, policy.Accept, reason)
 		},
 		Secret: os.Getenv,
 		Now:    time.Now,
 		Log:    log,
 	})
+	return d
 }
 
 // recordDesk logs the result of a request, as an answer to the question that Codex would ask.
@@ -55,28 +64,28 @@ func recordDesk(ctx context.Context, g *guard.Guard, r desk.Request, v policy.Ve
 	return g.RecordAnswer(ctx, asked, v, ruleDesk, reason, r.Facts)
 }
 
-// askDesk asks the approvers of a rule about a call.
-func (h *hooks) askDesk(ctx context.Context, call *hook.Call, r guard.Ruling) hook.Answer {
-	use, err := useOf(call)
+// ask asks the approvers of a rule about a call.
+func (d *clientDesk) ask(ctx context.Context, h *core.Hooks, call *hook.Call, r guard.Ruling) hook.Answer {
+	use, err := core.UseOf(call)
 	if err != nil {
-		return hook.Answer{Decision: hook.Deny, Reason: h.refuseUnreadable(ctx, call, err)}
+		return hook.Answer{Decision: hook.Deny, Reason: h.RefuseUnreadable(ctx, call, err)}
 	}
 	sum := sha256.Sum256(call.ToolInput)
 	asked := desk.Request{
-		Rule: r.Approvers.Rule, Client: h.guard.Client(), Thread: call.Thread(), Turn: call.TurnID, Item: call.ToolUseID,
+		Rule: r.Approvers.Rule, Client: d.guard.Client(), Thread: call.Thread(), Turn: call.TurnID, Item: call.ToolUseID,
 		Command: use.Summary(), Input: hex.EncodeToString(sum[:]), Cwd: call.Cwd, Shell: r.Shell,
-		Sandbox: h.guard.Sandbox(call.Thread(), call.TurnID), Outside: r.Approvers.Leaves, Facts: r.Facts,
+		Sandbox: d.guard.Sandbox(call.Thread(), call.TurnID), Outside: r.Approvers.Leaves, Facts: r.Facts,
 	}
 	asked.Need(r.Approvers.Groups)
-	if err := h.desk.Ask(ctx, asked); err != nil {
+	if err := d.desk.Ask(ctx, asked); err != nil {
 		reason := "no second person has approved this command: " + problem.Text(err)
-		_ = recordDesk(context.WithoutCancel(ctx), h.guard, asked, policy.Deny, reason) // it is denied even if this fails
+		_ = recordDesk(context.WithoutCancel(ctx), d.guard, asked, policy.Deny, reason) // it is denied even if this fails
 		return hook.Answer{Decision: hook.Deny, Reason: reason + ". " + hook.AdviceForModel}
 	}
 	if call.Program != "" {
 		return hook.Answer{} // Codex asks no question about it
 	}
-	h.guard.Approve(call.Thread(), call.TurnID, call.ToolUseID, r.Approvers.Leaves)
+	d.guard.Approve(call.Thread(), call.TurnID, call.ToolUseID, r.Approvers.Leaves)
 	return hook.Answer{}
 }
 

@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/problem"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/cmd/internal/settings"
 )
 
@@ -249,10 +250,10 @@ func examineCodex(ctx context.Context, cfg *config.Config, trial string) []findi
 	case codex.CheckVersion(version, cfg.Codex.MinVersion) != nil && cfg.Policy.Mode != config.Enforce:
 		found.Detail += "; " + cfg.Codex.MinVersion + " or later is needed for an enforced policy"
 		return []finding{found} // its commands may have other names
-	case cfg.Policy.Mode == config.Enforce && enforceable(cfg).Check(version) != nil:
-		found.State, found.Detail = broken, enforceable(cfg).Check(version).Error()
+	case cfg.Policy.Mode == config.Enforce && core.Enforceable(cfg).Check(version) != nil:
+		found.State, found.Detail = broken, core.Enforceable(cfg).Check(version).Error()
 		return []finding{found}
-	case enforceable(cfg).IsNewer(version):
+	case core.Enforceable(cfg).IsNewer(version):
 		found.State, found.Hint = warn, "install "+cfg.Codex.MaxVersion+" or an earlier release, or raise codex.max_version"
 		found.Detail += "; an enforced policy would refuse it: codex.max_version is " + cfg.Codex.MaxVersion + " (" + cfg.Place("codex.max_version") + ")"
 	case codex.CompareVersions(version, methods.Measured) > 0:

@@ -12,6 +12,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/cmd/internal/editor"
 	"codex-bridge.example/cmd/internal/scripted"
 	"codex-bridge.example/cmd/internal/settings"
@@ -107,7 +108,7 @@ func waitForHookRun(ctx context.Context, e *editor.Editor, project string) (stat
 		return "", "", failed
 	}
 	m, err := e.Wait(ctx, mark, func(m editor.Message) bool {
-		ours := m.Method == "hook/completed" && editor.Member(m.Params, "run", "statusMessage") == hookStatus
+		ours := m.Method == "hook/completed" && editor.Member(m.Params, "run", "statusMessage") == core.HookStatus
 		return !m.Sent && (ours || m.Method == "turn/completed")
 	})
 	switch {

@@ -91,12 +91,3 @@ func literalOptions(p *config.Policy) (lines []string) {
 	}
 	return lines
 }
-
-// userRules returns the codexRules entry of bridge/status.
-func userRules(set *userrules.Set) map[string]any {
-	row := map[string]any{"lets": len(set.Allowing())}
-	if set.Err != nil {
-		row["fault"] = set.Err.Error()
-	}
-	return row
-}

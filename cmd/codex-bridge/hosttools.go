@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/tools"
 	"codex-bridge.example/relay/tools/host"
@@ -19,12 +20,13 @@ import (
 const toolsGrace = 1500 * time.Millisecond
 
 // newTools returns the feature that offers the host's tools. shared means that Codex has other clients. The caller closes it.
-func newTools(cfg *config.Config, shared bool, g *guard.Guard, hi *hello.Hello, relay *hooks, log *slog.Logger, after ...tools.After) *host.Feature {
+func newTools(cfg *config.Config, shared bool, g *guard.Guard, hi *hello.Hello, hooks *core.Hooks, log *slog.Logger, after ...tools.After) *host.Feature {
+	relay := toolHooks{hooks}
 	f := host.New(host.Options{
 		Config: cfg, Version: Version, Known: hi.KnowsBridge, Session: g.Session, CodexHome: g.CodexHome(),
 		// Without it, Codex does not report settings that another client has changed (measured).
 		Experimental: func() bool { return g.Policy().UsesProfiles() || shared && g.Policy().Mode() != config.Off },
-		Forked:       func() bool { return relay.thread().OnStaleTools == config.Fork },
+		Forked:       func() bool { return relay.Thread().OnStaleTools == config.Fork },
 		Before:       []tools.Before{relay.beforeTool, relay.checkToolFiles}, Handlers: []tools.Handler{relay.afterTool}, After: after, Log: log,
 	})
 	hi.AddMethods(host.Methods...)
@@ -32,13 +34,16 @@ func newTools(cfg *config.Config, shared bool, g *guard.Guard, hi *hello.Hello, 
 	return f
 }
 
+// toolHooks calls the hooks of the host's tools.
+type toolHooks struct{ *core.Hooks }
+
 // beforeTool calls the pre_tool_use handlers if no hook of Codex did. Codex runs the hooks of a
 // thread for the host's tools too (measured).
-func (h *hooks) beforeTool(ctx context.Context, call tools.Call) (tools.Call, string) {
+func (h toolHooks) beforeTool(ctx context.Context, call tools.Call) (tools.Call, string) {
 	if !h.needsHandlers(hook.PreToolUse, call) {
 		return call, ""
 	}
-	a := h.answer.Answer(ctx, hookCall(hook.PreToolUse, call, nil))
+	a := h.Answer.Answer(ctx, hookCall(hook.PreToolUse, call, nil))
 	if a.Decision == hook.Deny {
 		return call, a.Reason
 	}
@@ -50,18 +55,18 @@ func (h *hooks) beforeTool(ctx context.Context, call tools.Call) (tools.Call, st
 
 // checkToolFiles refuses a tool of the configuration whose command names a file that the thread's commands could
 // write. Tools with a namespace are of servers and clients.
-func (h *hooks) checkToolFiles(_ context.Context, call tools.Call) (tools.Call, string) {
+func (h toolHooks) checkToolFiles(_ context.Context, call tools.Call) (tools.Call, string) {
 	if call.Namespace != "" {
 		return call, ""
 	}
-	if err := h.guard.CheckScripts(call.Thread, call.Cwd, h.config.Load().Tools[call.Name].Command); err != nil {
+	if err := h.Guard.CheckScripts(call.Thread, call.Cwd, h.Config().Tools[call.Name].Command); err != nil {
 		return call, "the tool was not run: " + err.Error()
 	}
 	return call, ""
 }
 
 // afterTool does the same for the post_tool_use handlers.
-func (h *hooks) afterTool(ctx context.Context, call tools.Call, result tools.Result) (tools.Result, error) {
+func (h toolHooks) afterTool(ctx context.Context, call tools.Call, result tools.Result) (tools.Result, error) {
 	if !h.needsHandlers(hook.PostToolUse, call) {
 		return result, nil
 	}
@@ -69,19 +74,19 @@ func (h *hooks) afterTool(ctx context.Context, call tools.Call, result tools.Res
 	if err != nil {
 		return tools.Result{}, err
 	}
-	if a := h.answer.Answer(ctx, hookCall(hook.PostToolUse, call, response)); a.Decision == hook.Block {
+	if a := h.Answer.Answer(ctx, hookCall(hook.PostToolUse, call, response)); a.Decision == hook.Block {
 		return tools.Result{Content: []tools.Content{{Text: a.Reason}}, Failed: true}, nil
 	}
 	return result, nil
 }
 
 // needsHandlers reports whether handlers want an event of a call and no hook of Codex's calls them.
-func (h *hooks) needsHandlers(event hook.Event, call tools.Call) bool {
-	cfg := h.config.Load().Hooks
+func (h toolHooks) needsHandlers(event hook.Event, call tools.Call) bool {
+	cfg := h.Config().Hooks
 	if !cfg.On || !slices.Contains(cfg.Events, string(event)) {
 		return false
 	}
-	return !h.inject.RunsFor(h.guard.Session(call.Thread), event, hookName(call)) && (event.Decides() || !h.isUnwanted(event))
+	return !h.Inject.RunsFor(h.Guard.Session(call.Thread), event, hookName(call)) && (event.Decides() || !h.IsUnwanted(event))
 }
 
 // hookCall returns a tool call as Codex describes it to a hook.

@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
@@ -153,28 +154,28 @@ func (h *hub) newGeneration() (g *generation, err error) {
 	}
 	defer func() {
 		if err != nil {
-			closeTogether(shared.parts())
+			core.CloseTogether(shared.Parts())
 		}
 	}()
 	if h.policy != nil {
-		shared.guard.SetPolicy(h.policy)
+		shared.Guard.SetPolicy(h.policy)
 	}
 	g = &generation{sharedParts: shared, notices: slices.Concat(h.notices, notices), grace: time.Duration(cfg.Codex.ShutdownGrace), turns: cmp.Or(h.turns, time.Duration(cfg.Codex.ShutdownGrace)), open: make(map[*assembly]struct{})}
 	g.clients = serve.NewClients(serve.ClientsOptions{
-		Parent: shared.guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: g.decline, NoClient: g.denyWithoutClient, Log: h.log,
-		Timeout: func() time.Duration { return time.Duration(shared.config.Load().Approvals.Timeout) },
+		Parent: shared.Guard.Parent, AnyMayAnswer: cfg.Serve.Answer == config.AnyClient, Decline: g.decline, NoClient: g.denyWithoutClient, Log: h.log,
+		Timeout: func() time.Duration { return time.Duration(shared.Config.Load().Approvals.Timeout) },
 	})
-	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer {
+	shared.Socket.Decide = func(ctx context.Context, call *hook.Call) hook.Answer {
 		g.watch.Do(g.watchThreads)
 		return g.clients.Decide(ctx, call)
 	}
-	if shared.guard.Enforces() {
-		if err := shared.program.RequireVersion(h.ended, enforceable(cfg)); err != nil {
+	if shared.Guard.Enforces() {
+		if err := shared.Program.RequireVersion(h.ended, core.Enforceable(cfg)); err != nil {
 			return nil, err
 		}
 	}
-	if g.server, err = codex.StartServer(h.ended, shared.command, h.stderr); err != nil {
-		return nil, shared.starts.startError(err, cfg)
+	if g.server, err = codex.StartServer(h.ended, shared.Command, h.stderr); err != nil {
+		return nil, shared.Starts.StartError(err, cfg)
 	}
 	return g, nil
 }
@@ -182,7 +183,7 @@ func (h *hub) newGeneration() (g *generation, err error) {
 // close ends Codex with all it has started.
 func (g *generation) close() {
 	g.server.Close(g.turns, g.grace)
-	closeTogether(g.parts())
+	core.CloseTogether(g.Parts())
 }
 
 // setPolicy applies a changed policy.
@@ -194,11 +195,11 @@ func (h *hub) setPolicy(p *policy.Policy) {
 	if g != nil {
 		var clients []*guard.Guard
 		for _, a := range g.assemblies() {
-			clients = append(clients, a.guard)
+			clients = append(clients, a.Guard)
 		}
-		g.starts.changed(p, h.log, clients...)
+		g.Starts.Changed(p, h.log, clients...)
 	}
-	if g != nil && g.guard.SetPolicy(p) {
+	if g != nil && g.Guard.SetPolicy(p) {
 		go g.interruptTurns(h.ended)
 	}
 }
@@ -210,7 +211,7 @@ func (h *hub) setConfig(cfg *config.Config) {
 	cfg = &kept
 	h.config.Store(cfg)
 	if g := h.running(); g != nil {
-		g.setConfig(cfg)
+		g.SetConfig(cfg)
 		for _, a := range g.assemblies() {
 			a.setConfig(cfg)
 		}
@@ -221,7 +222,7 @@ func (h *hub) setConfig(cfg *config.Config) {
 func (h *hub) reloaded(err error) {
 	if g := h.running(); g != nil {
 		for _, a := range g.assemblies() {
-			a.hello.NotifyReloaded(err)
+			a.Hello.NotifyReloaded(err)
 		}
 	}
 }
@@ -272,31 +273,31 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 	client := g.clients.NewClient(serve.ClientOptions{
 		Settings: settings,
 		Replaced: func(key string, value, by json.RawMessage) (bool, string) {
-			return a.guard.Policy().ReplacedOverride(key, value, by)
+			return a.Guard.Policy().ReplacedOverride(key, value, by)
 		},
-		Name:        func() string { return a.guard.Client() },
-		KnowsBridge: func() bool { return a.hello.KnowsBridge() },
+		Name:        func() string { return a.Guard.Client() },
+		KnowsBridge: func() bool { return a.Hello.KnowsBridge() },
 		HasPerson:   func() (bool, string) { return a.answers() },
-		Gate:        func() *handlers.Gate { return a.relay.gate },
+		Gate:        func() *handlers.Gate { return a.Gate() },
 		IsOwnTool:   func(params rpc.Value) bool { return a.tools.IsClientTool(params) },
 		Decide: func(ctx context.Context, call *hook.Call, attended bool) hook.Answer {
-			return a.relay.decide(ctx, call, attended)
+			return a.Hooks.Decide(ctx, call, attended)
 		},
 		Refuse: func(ctx context.Context, call *bridge.ClientMessage, code rpc.Code, r policy.Refusal) *rpc.Error {
-			return a.guard.Refuse(ctx, call, code, r)
+			return a.Guard.Refuse(ctx, call, code, r)
 		},
 	})
-	if a, err = assemble(g.sharedParts, g.log, client); err != nil {
+	if a, err = assemble(g.sharedParts, g.Log, client); err != nil {
 		conn.Kill()
 		return err
 	}
-	a.hello.AddStatus("clients", func() any { return g.clients.Count() })
+	a.Hello.AddStatus("clients", func() any { return g.clients.Count() })
 	client.Join()
-	leave := func() { a.guard.Leave(client.Leave()) }
+	leave := func() { a.Guard.Leave(client.Leave()) }
 	context.AfterFunc(conn.Context(), leave) // Codex has ended the connection
 	a.options.In, a.options.Out, a.options.Lines = stream, stream, true
 	a.options.Upstream = leavingConn{conn, leave}
-	a.guard.SetStartNotices(g.notices)
+	a.Guard.SetStartNotices(g.notices)
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
 		leave()
@@ -307,7 +308,7 @@ func (g *generation) converse(ctx context.Context, settings serve.Settings, stre
 	g.mu.Lock()
 	g.open[a] = struct{}{}
 	g.mu.Unlock()
-	if cfg := g.config.Load(); cfg != a.cfg { // it has changed since assemble
+	if cfg := g.Config.Load(); cfg != a.cfg { // it has changed since assemble
 		a.setConfig(cfg)
 	}
 	a.tools.Start()

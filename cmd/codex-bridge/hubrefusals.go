@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -63,10 +64,10 @@ func (r *refusals) dial(server *codex.Server) {
 
 // decline declines a request of Codex in the place of its clients.
 func (g *generation) decline(asked *rpc.Envelope, rule, reason string) {
-	g.log.Warn("a question is declined", "method", asked.Method, "reason", reason)
-	if g.guard.Mode() != config.Off {
+	g.Log.Warn("a question is declined", "method", asked.Method, "reason", reason)
+	if g.Guard.Mode() != config.Off {
 		// A refusal applies even if it can't be logged.
-		_ = g.guard.RecordAnswer(context.Background(), asked, policy.Deny, rule, reason, "")
+		_ = g.Guard.RecordAnswer(context.Background(), asked, policy.Deny, rule, reason, "")
 	}
 	result := declined(asked)
 	if result == nil {
@@ -79,8 +80,8 @@ func (g *generation) decline(asked *rpc.Envelope, rule, reason string) {
 // denyWithoutClient denies a tool call while no client is connected.
 func (g *generation) denyWithoutClient(ctx context.Context, call *hook.Call) hook.Answer {
 	const why = "no client is connected to codex-bridge"
-	g.log.Warn("a tool call is denied", "tool", call.ToolName, "thread", call.Thread(), "reason", why)
-	return denyUnasked(ctx, g.guard, call, why, "")
+	g.Log.Warn("a tool call is denied", "tool", call.ToolName, "thread", call.Thread(), "reason", why)
+	return core.DenyUnasked(ctx, g.Guard, call, why, "")
 }
 
 // declined returns the result that declines a request of Codex; nil if it has none.
@@ -91,14 +92,8 @@ func declined(asked *rpc.Envelope) []byte {
 	return approvals.Decline(asked.Method, asked.Root().Get("params"))
 }
 
-// ruleExcess is the rule in the decision log for a request that is declined because too many have no response.
-const ruleExcess = "approvals.pending"
-
-// declineExcess implements bridge.Options.DeclineExcess. One row stands for all until the client answers.
+// declineExcess implements bridge.Options.DeclineExcess.
 func (a *assembly) declineExcess(ctx context.Context, asked *rpc.Envelope, first bool) []byte {
-	if first && a.guard.Mode() != config.Off {
-		// A refusal applies even if it can't be logged.
-		_ = a.guard.RecordAnswer(ctx, asked, policy.Deny, ruleExcess, "too many requests have no response of the client; this one and those after it are declined until it answers", "")
-	}
+	a.RecordExcess(ctx, asked, first)
 	return declined(asked)
 }

@@ -17,7 +17,7 @@ func (g *generation) watchThreads() {
 	defer cancel()
 	conn, err := g.server.Dial(ctx)
 	if err != nil {
-		g.log.Warn("threads without clients are not watched: mount points of protected paths stay until a client resumes them", "error", err)
+		g.Log.Warn("threads without clients are not watched: mount points of protected paths stay until a client resumes them", "error", err)
 		return
 	}
 	in, out := conn.Streams()
@@ -25,7 +25,7 @@ func (g *generation) watchThreads() {
 		_, err = io.WriteString(in, `{"method":"initialized"}`+"\n")
 	}
 	if err != nil {
-		g.log.Warn("threads without clients are not watched: mount points of protected paths stay until a client resumes them", "error", err)
+		g.Log.Warn("threads without clients are not watched: mount points of protected paths stay until a client resumes them", "error", err)
 		conn.Kill()
 		return
 	}
@@ -40,7 +40,7 @@ func (g *generation) readStatus(out io.Reader) {
 			return
 		}
 		if m, err := rpc.ParseMessage(line); err == nil && m.Method == "thread/status/changed" {
-			g.guard.ThreadStatusChanged(m.Params)
+			g.Guard.ThreadStatusChanged(m.Params)
 		}
 	}
 }
@@ -50,22 +50,22 @@ func (g *generation) readStatus(out io.Reader) {
 func (g *generation) interruptTurns(ctx context.Context) {
 	var clients []*guard.Guard
 	for _, a := range g.assemblies() {
-		if a.guard.HasClient() {
-			clients = append(clients, a.guard)
+		if a.Guard.HasClient() {
+			clients = append(clients, a.Guard)
 		}
 	}
 	for _, one := range clients {
-		err := one.InterruptTurns(ctx, g.isHooked, clients...)
+		err := one.InterruptTurns(ctx, g.IsHooked, clients...)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		g.log.Warn("a client could not interrupt the turns that began before the policy was enforced", "error", err)
+		g.Log.Warn("a client could not interrupt the turns that began before the policy was enforced", "error", err)
 	}
 	select {
 	case <-g.server.Done(): // with its turns; Codex may be started again already
 		return
 	default:
 	}
-	g.log.Warn("codex is ended: turns may run that began before the policy was enforced, and no client can interrupt them")
+	g.Log.Warn("codex is ended: turns may run that began before the policy was enforced, and no client can interrupt them")
 	g.server.Close(0, g.grace)
 }

@@ -21,6 +21,7 @@ import (
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/serve"
@@ -49,7 +50,7 @@ func interactive(cfg *config.Config, line argv.Line, command codex.Command, noti
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	program := codex.NewProgram(codex.Command{Path: command.Path, Args: cfg.Codex.Args, Env: command.Env})
-	if err := program.RequireVersion(ctx, enforceable(cfg)); err != nil {
+	if err := program.RequireVersion(ctx, core.Enforceable(cfg)); err != nil {
 		return err
 	}
 	if cfg.Serve.Mode != config.OwnCodex {

@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/fleet"
 	"codex-bridge.example/relay/redact"
@@ -45,8 +45,6 @@ func newLedger(cfg *config.Config) *ledger {
 const (
 	maxReason = 2 << 20 // characters of a reason that are kept
 	maxPart   = 4000    // bytes of a reason in one decision; the store truncates longer ones
-	// stateGrace is the time at the end for what the state did not take before: decisions, sessions, transcripts.
-	stateGrace = 3 * time.Second
 )
 
 // redacted returns a decision without secrets. Its texts come from the client, from Codex and from the command line, so
@@ -145,8 +143,8 @@ func split(text string, size int) (parts []string) {
 	return append(parts, text)
 }
 
-// grants is store, for the remembered approvals.
-func (l *ledger) grants(ctx context.Context) (approvals.Store, error) {
+// Grants implements core.State: it is store, for the remembered approvals.
+func (l *ledger) Grants(ctx context.Context) (approvals.Store, error) {
 	s, err := l.store(ctx)
 	if err != nil {
 		return nil, err // not a nil *store.Store in an interface
@@ -189,9 +187,9 @@ func (l *ledger) current() *store.Store {
 	return l.opened
 }
 
-// Close closes the ledger within stateGrace.
+// Close closes the ledger within core.StateGrace.
 func (l *ledger) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stateGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), core.StateGrace)
 	defer cancel()
 	return l.close(ctx)
 }

@@ -45,7 +45,7 @@ func TestDecisionsHaveNoSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := newLedger(&config.Config{})
-	a := &assembly{sharedParts: &sharedParts{record: record}}
+	a := &assembly{shared: &sharedParts{record: record}}
 	if err := a.recorder(nil, report).Append(t.Context(), decision.Record{
 		Client: "client " + secret, Thread: "thread " + secret, Turn: "turn " + secret, Method: "method/" + secret, Verdict: "deny", Mode: "enforce",
 		Rule: "rule " + secret, Reason: "reason " + secret, Origin: secret + ":4", Fields: []string{"params." + secret}, Facts: `{"user":"` + secret + `"}`,

@@ -32,10 +32,10 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 		return err
 	}
 	a.options.In, a.options.Out = os.Stdin, os.Stdout
-	shared.socket.decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.relay.decide(ctx, call, true) }
+	shared.Socket.Decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.Hooks.Decide(ctx, call, true) }
 	closeAll := func() {
-		a.closeParts(shared.parts()...)
-		a.closeState(func(ctx context.Context) {
+		a.CloseParts(shared.Parts()...)
+		a.CloseState(func(ctx context.Context) {
 			if err := record.close(ctx); err != nil {
 				log.Error("can't close the decision log", "error", err)
 			}
@@ -45,19 +45,19 @@ func proxy(cfg *config.Config, command codex.Command, notices []string, record *
 	// Linux sends the parent-death signal when the thread that started Codex ends. Start it
 	// from the main thread, which ends with the process.
 	runtime.LockOSThread()
-	started, err := codex.Start(shared.command)
+	started, err := codex.Start(shared.Command)
 	if err != nil {
 		closeAll()
-		return shared.starts.startError(err, cfg)
+		return shared.Starts.StartError(err, cfg)
 	}
 	// The rest of the set-up runs while Codex starts.
 	a.options.Upstream = started
 	keepProcessorFree()
-	go shared.warnOutOfRange(ctx) // ends with ctx
-	setPolicy := func(p *policy.Policy) { a.setPolicy(ctx, p) }
-	go setup.Watch(ctx, configFiles(), cfg, log, a.hello.NotifyReloaded, setPolicy, shared.setConfig, a.setConfig) // ends with ctx
-	a.guard.SetStartNotices(notices)
-	a.guard.SetUserAgentReader(shared.program.ReadUserAgent) // this Codex has no other client
+	go shared.WarnOutOfRange(ctx) // ends with ctx
+	setPolicy := func(p *policy.Policy) { shared.SetPolicy(ctx, a.Guard, p) }
+	go setup.Watch(ctx, configFiles(), cfg, log, a.Hello.NotifyReloaded, setPolicy, shared.SetConfig, a.setConfig) // ends with ctx
+	a.Guard.SetStartNotices(notices)
+	a.Guard.SetUserAgentReader(shared.Program.ReadUserAgent) // this Codex has no other client
 	p, err := bridge.NewProxy(a.options)
 	if err != nil {
 		started.Kill()

@@ -129,7 +129,7 @@ func (c serveCmd) serve(cfg *config.Config, out, stderr io.Writer, log *slog.Log
 		start(l)
 	}
 	close(started)
-	go h.current.warnOutOfRange(ctx)
+	go h.current.WarnOutOfRange(ctx)
 	go h.watch(ctx, setup.Files(c.Workspace))
 	for _, l := range listeners {
 		fmt.Fprintln(out, "listening on "+l.Endpoint().Address)

@@ -48,9 +48,9 @@ func (a *assembly) newTelemetry(bytes *bridge.ByteCounts) *telemetry.Telemetry {
 	}
 	t, err := telemetry.New(telemetry.Options{
 		Collector: client, Bytes: bytes, Service: cmp.Or(os.Getenv("OTEL_SERVICE_NAME"), "codex-bridge"), Version: Version, Instance: instanceID(), Logs: cfg.Otel.Logs,
-		Mode: func() string { return string(a.guard.Policy().Mode()) },
+		Mode: func() string { return string(a.Guard.Policy().Mode()) },
 		Codex: func() (string, bool) {
-			version, err := a.program.Version(context.Background())
+			version, err := a.Program.Version(context.Background())
 			if err != nil {
 				return "unknown", false
 			}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/relay/handlers"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -185,7 +186,7 @@ func (c hookConfigCase) expected(t *testing.T, got map[string]any) map[string]an
 		own, _ := got[name].([]any)
 		if len(own) == 1 {
 			hooks, _ := own[0].(map[string]any)["hooks"].([]any)
-			one["command"], one["statusMessage"] = hooks[0].(map[string]any)["command"], hookStatus
+			one["command"], one["statusMessage"] = hooks[0].(map[string]any)["command"], core.HookStatus
 			if command, _ := one["command"].(string); !strings.Contains(command, " hook --socket ") || !strings.Contains(command, "--event "+string(event)) {
 				t.Errorf("%s: the command is %q", event, command)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/hello"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/relay/inject"
 	"codex-bridge.example/relay/telemetry"
 )
@@ -21,18 +22,13 @@ type hooksState struct {
 	telemetry.HookCounts
 }
 
-func newEventStatus(hi *hello.Hello) *eventStatus {
-	w := &eventStatus{hello: hi}
+// addTo adds the counts to bridge/status of a client.
+func (w *eventStatus) addTo(hi *hello.Hello, hooks *inject.Feature) {
+	w.hello, w.hooks = hi, hooks
 	w.counts = &telemetry.Counts{OnHookRun: w.notify}
-	return w
-}
-
-// addStatus adds the counts to bridge/status.
-func (w *eventStatus) addStatus(hooks *inject.Feature) {
-	w.hooks = hooks
-	w.hello.AddStatus("hooks", func() any { return w.state() })
-	w.hello.AddStatus("compactions", func() any { return w.counts.Compactions() })
-	w.hello.AddStatus("reviews", func() any { return w.counts.Reviews() })
+	hi.AddStatus("hooks", func() any { return w.state() })
+	hi.AddStatus("compactions", func() any { return w.counts.Compactions() })
+	hi.AddStatus("reviews", func() any { return w.counts.Reviews() })
 }
 
 // feature returns the feature that counts. It follows that of the hooks, which counts the
@@ -44,4 +40,4 @@ func (w *eventStatus) feature() bridge.Feature {
 func (w *eventStatus) state() hooksState { return hooksState{w.hooks.State(), w.counts.Hooks()} }
 
 // notify sends the client the changed state.
-func (w *eventStatus) notify() { w.hello.Notify("bridge/hooks/state", w.state()) }
+func (w *eventStatus) notify() { w.hello.Notify(core.HooksState, w.state()) }

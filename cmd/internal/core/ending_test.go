@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -12,8 +12,8 @@ func TestEndingLeavesTimeForState(t *testing.T) {
 	deaf := make(chan struct{})
 	defer close(deaf)
 	var order []string
-	e := ending{workers: []part{{0, func(context.Context) { <-deaf }}}}
-	e.recorders = append(e.recorders, part{time.Hour, func(context.Context) { order = append(order, "recorder") }})
+	e := Ending{Workers: []Part{{0, func(context.Context) { <-deaf }}}}
+	e.Recorders = append(e.Recorders, Part{time.Hour, func(context.Context) { order = append(order, "recorder") }})
 	var deadlines []time.Time
 	end := func(name string) func(context.Context) {
 		return func(ctx context.Context) {
@@ -24,15 +24,15 @@ func TestEndingLeavesTimeForState(t *testing.T) {
 			deadlines = append(deadlines, deadline)
 		}
 	}
-	e.state = append(e.state, end("session"), end("transcript"))
+	e.State = append(e.State, end("session"), end("transcript"))
 
-	e.closeParts()
+	e.CloseParts()
 	began := time.Now()
-	e.closeState(end("log"))
+	e.CloseState(end("log"))
 	if want := []string{"recorder", "session", "transcript", "log"}; !slices.Equal(order, want) {
 		t.Errorf("closed %q, want %q", order, want)
 	}
-	if len(slices.Compact(slices.Clone(deadlines))) != 1 || deadlines[0].Before(began.Add(stateGrace)) {
+	if len(slices.Compact(slices.Clone(deadlines))) != 1 || deadlines[0].Before(began.Add(StateGrace)) {
 		t.Errorf("began at %s, deadlines %s", began, deadlines)
 	}
 }
@@ -40,7 +40,7 @@ func TestEndingLeavesTimeForState(t *testing.T) {
 // A part gets the end of its grace, and what it does then is awaited.
 func TestPartMayKillAfterItsGrace(t *testing.T) {
 	killed := false
-	closeTogether([]part{{time.Nanosecond, func(ctx context.Context) {
+	CloseTogether([]Part{{time.Nanosecond, func(ctx context.Context) {
 		<-ctx.Done()
 		killed = true
 	}}})

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -21,18 +21,18 @@ import (
 	"codex-bridge.example/relay/programs"
 )
 
-// programStarts decides the program starts of one Codex.
-type programStarts struct {
-	supervisor *supervise.Supervisor // nil: the configuration does not want one
-	programs   *programs.Programs
+// ProgramStarts decides the program starts of one Codex.
+type ProgramStarts struct {
+	Supervisor *supervise.Supervisor // nil: the configuration does not want one
+	Programs   *programs.Programs
 	guard      *guard.Guard
 	failure    atomic.Pointer[error] // why this system has no supervisor
 }
 
 // newProgramStarts returns the program starts of a Codex that is started with a configuration. g decides those
 // whose call is not known.
-func newProgramStarts(cfg *config.Config, g *guard.Guard, isHook func(line string) bool, log *slog.Logger) *programStarts {
-	s := &programStarts{guard: g, programs: programs.New(programs.Unknown{
+func newProgramStarts(cfg *config.Config, g *guard.Guard, isHook func(line string) bool, log *slog.Logger) *ProgramStarts {
+	s := &ProgramStarts{guard: g, Programs: programs.New(programs.Unknown{
 		Decide: func(start supervise.Start) programs.Decision {
 			return programDecision(g.Program(context.Background(), supervise.Call{}, policy.ToolCall{}, start))
 		},
@@ -44,8 +44,8 @@ func newProgramStarts(cfg *config.Config, g *guard.Guard, isHook func(line strin
 	if !g.Policy().SupervisesPrograms() {
 		return s
 	}
-	s.supervisor = supervise.New(supervise.Options{
-		Decide: s.programs.Decide, Full: s.programs.TooMany,
+	s.Supervisor = supervise.New(supervise.Options{
+		Decide: s.Programs.Decide, Full: s.Programs.TooMany,
 		Drained: func(n int) {
 			log.Warn("too many programs waited for a decision or an answer; further ones were refused, unless the policy only audits", "programs", n)
 		},
@@ -67,8 +67,8 @@ func programDecision(r guard.Ruling, report func()) programs.Decision {
 	return d
 }
 
-// startError returns the error for a Codex that does not start, with how to fix it.
-func (s *programStarts) startError(err error, cfg *config.Config) error {
+// StartError returns the error for a Codex that does not start, with how to fix it.
+func (s *ProgramStarts) StartError(err error, cfg *config.Config) error {
 	if !errors.As(err, new(*supervise.UnsupportedError)) {
 		return err
 	}
@@ -76,22 +76,22 @@ func (s *programStarts) startError(err error, cfg *config.Config) error {
 }
 
 // announce tells the supervisor of a call that Codex is about to run.
-func (s *programStarts) announce(call *hook.Call, use policy.ToolCall, h *hooks) {
+func (s *ProgramStarts) announce(call *hook.Call, use policy.ToolCall, h *Hooks) {
 	line, ok := use.Input.Get("command").Text()
-	if s.supervisor == nil || !ok || use.Name != "Bash" {
+	if s.Supervisor == nil || !ok || use.Name != "Bash" {
 		return
 	}
-	client := &commandPrograms{hooks: h, use: sync.OnceValues(func() (policy.ToolCall, error) { return useOf(call) })}
-	s.supervisor.Announce(s.programs.Started(call, line, client))
+	client := &commandPrograms{Hooks: h, use: sync.OnceValues(func() (policy.ToolCall, error) { return UseOf(call) })}
+	s.Supervisor.Announce(s.Programs.Started(call, line, client))
 }
 
-// status is the part of bridge/status about program starts.
-func (s *programStarts) status() any {
-	state := map[string]any{"supervised": s.supervisor.Holds(), "wanted": s.guard.Policy().SupervisesPrograms()}
+// Status is the part of bridge/status about program starts.
+func (s *ProgramStarts) Status() any {
+	state := map[string]any{"supervised": s.Supervisor.Holds(), "wanted": s.guard.Policy().SupervisesPrograms()}
 	switch err := s.failure.Load(); {
 	case err != nil:
 		state["reason"] = (*err).Error()
-	case s.supervisor == nil:
+	case s.Supervisor == nil:
 		state["reason"] = notAtStart
 	}
 	return state
@@ -100,14 +100,14 @@ func (s *programStarts) status() any {
 // notAtStart is why the programs of a Codex are not supervised whose policy came later.
 const notAtStart = "the policy did not ask for it when Codex started"
 
-// lacking returns why the rules of a policy do not decide where programs start, although the policy asks for it; "" if
+// Lacking returns why the rules of a policy do not decide where programs start, although the policy asks for it; "" if
 // they do, or if it does not. Only the start of Codex can change it. A system that can't is no reason under "auto".
-func (s *programStarts) lacking(p *policy.Policy) string {
+func (s *ProgramStarts) Lacking(p *policy.Policy) string {
 	err := s.failure.Load()
 	switch {
 	case !p.SupervisesPrograms() || !p.HasProgramRules():
 		return ""
-	case s.supervisor == nil:
+	case s.Supervisor == nil:
 		return notAtStart + "; restart the editor's session with codex"
 	case err != nil && p.RequiresProgramStarts():
 		return (*err).Error()
@@ -115,9 +115,9 @@ func (s *programStarts) lacking(p *policy.Policy) string {
 	return ""
 }
 
-// changed tells the clients that a changed policy asks for what only the start of Codex can give.
-func (s *programStarts) changed(p *policy.Policy, log *slog.Logger, clients ...*guard.Guard) {
-	why := s.lacking(p)
+// Changed tells the clients that a changed policy asks for what only the start of Codex can give.
+func (s *ProgramStarts) Changed(p *policy.Policy, log *slog.Logger, clients ...*guard.Guard) {
+	why := s.Lacking(p)
 	if why == "" {
 		return
 	}
@@ -129,7 +129,7 @@ func (s *programStarts) changed(p *policy.Policy, log *slog.Logger, clients ...*
 
 // commandPrograms decides the programs of one call.
 type commandPrograms struct {
-	*hooks
+	*Hooks
 	use func() (policy.ToolCall, error) // of the call
 }
 
@@ -142,13 +142,13 @@ func callOf(call *hook.Call) supervise.Call {
 const runAgain = "run it again"
 
 // Refuse implements programs.Client.
-func (h *hooks) Refuse(call *hook.Call, start supervise.Start, reason string) programs.Decision {
-	return programDecision(h.guard.RefuseProgram(context.Background(), callOf(call), start, reason, runAgain))
+func (h *Hooks) Refuse(call *hook.Call, start supervise.Start, reason string) programs.Decision {
+	return programDecision(h.Guard.RefuseProgram(context.Background(), callOf(call), start, reason, runAgain))
 }
 
 // More implements programs.Client.
-func (h *hooks) More(call *hook.Call, n int) {
-	h.guard.RecordMorePrograms(context.Background(), callOf(call), n)
+func (h *Hooks) More(call *hook.Call, n int) {
+	h.Guard.RecordMorePrograms(context.Background(), callOf(call), n)
 }
 
 // Again implements programs.Client.
@@ -158,7 +158,7 @@ func (h *commandPrograms) Again(ctx context.Context, call *hook.Call, start supe
 		return programs.Decision{Refusal: err.Error()}, true
 	}
 	// No person is asked here, so the end of the turn is no reason to refuse.
-	r, report := h.guard.Program(context.WithoutCancel(ctx), callOf(call), use, start)
+	r, report := h.Guard.Program(context.WithoutCancel(ctx), callOf(call), use, start)
 	if r.Refusal == "" && r.Basis != "" && r.Basis != earlier.Basis {
 		return programs.Decision{}, false
 	}
@@ -172,14 +172,14 @@ func (h *commandPrograms) Program(ctx context.Context, call *hook.Call, start su
 		return programs.Decision{Refusal: err.Error()}
 	}
 	of := callOf(call)
-	r, report := h.guard.Program(ctx, of, use, start)
+	r, report := h.Guard.Program(ctx, of, use, start)
 	switch asks := r.Ask || r.Approvers != nil; {
 	case r.Refusal == "" && !asks && len(r.Exceptions) > 0:
-		return programs.Decision{Lasts: true, Refusal: h.guard.RecordProgramExceptions(ctx, of, r), Report: report, Consent: r.Consent, Basis: r.Basis}
+		return programs.Decision{Lasts: true, Refusal: h.Guard.RecordProgramExceptions(ctx, of, r), Report: report, Consent: r.Consent, Basis: r.Basis}
 	case r.Refusal != "" || !asks:
 		return programs.Decision{Refusal: r.Refusal, Report: report, Consent: r.Consent}
 	case r.Consent != "" && slices.Contains(start.Within, r.Consent):
-		return programs.Decision{Refusal: h.guard.RecordProgramExceptions(ctx, of, r)}
+		return programs.Decision{Refusal: h.Guard.RecordProgramExceptions(ctx, of, r)}
 	}
 	if line, ok := use.Input.Get("command").Text(); ok {
 		r.Why = strings.TrimPrefix(r.Why+"; started by "+display.Excerpt(line), "; ")
@@ -201,12 +201,12 @@ func (h *commandPrograms) Program(ctx context.Context, call *hook.Call, start su
 		accepted := programs.Decision{Lasts: true, Basis: r.Basis}
 		switch now, same := h.Again(ctx, call, start, accepted); {
 		case !same:
-			r, report := h.guard.RefuseProgram(ctx, of, start, "the rules about it have changed while a person was asked", runAgain)
+			r, report := h.Guard.RefuseProgram(ctx, of, start, "the rules about it have changed while a person was asked", runAgain)
 			return programDecision(r, report)
 		case now.Refusal != "":
 			return now
 		}
-		accepted.Consent, accepted.Refusal = r.Consent, h.guard.RecordProgramExceptions(ctx, of, r)
+		accepted.Consent, accepted.Refusal = r.Consent, h.Guard.RecordProgramExceptions(ctx, of, r)
 		return accepted
 	}
 	if errors.Is(context.Cause(ctx), context.Canceled) { // the program is gone
