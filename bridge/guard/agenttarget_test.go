@@ -26,9 +26,10 @@ func TestAgentOfAnotherSession(t *testing.T) {
 	}
 	for _, one := range []string{own, other} {
 		record := w.g.threads.recordLocked(one)
-		record.verified, record.openedByClient = &thread{Thread: policy.Thread{
+		record.openedByClient = true
+		record.allow(&thread{Thread: policy.Thread{
 			ID: one, Workspace: w.root, Cwd: w.root, Sandbox: "read-only", SandboxSummary: "read-only", Approval: []byte(`"on-request"`), Reviewer: "user", Rollout: w.write(rollout(one), settings),
-		}}, true
+		}})
 	}
 	for _, test := range []struct{ tool, input, field string }{
 		{"send_input", `{"id":"` + own + `"}`, ""},
@@ -79,7 +80,9 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		caller, agent := *w.g.threads.records[own].verified, agent
 		change(&caller.Thread, &agent)
 		opened := w.g.threads.recordLocked(ownChild)
-		w.g.threads.records[own].verified, opened.verified, opened.openedByClient = &caller, &thread{Thread: agent}, true
+		w.g.threads.records[own].allow(&caller)
+		opened.allow(&thread{Thread: agent})
+		opened.openedByClient = true
 		if looser := w.g.isLooser(ownChild, own, ""); looser != (name != "") {
 			t.Errorf("with another %s the agent is looser: %v", name, looser)
 		}

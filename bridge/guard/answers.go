@@ -122,17 +122,17 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 	state.Escalation, state.Approved, state.ThreadRevoked = asked.Escalation, asked.Approved, g.isRevoked(params)
 	question := policy.ServerRequest{Method: request.Method, Params: params}
 	var d policy.Decision
-	ok := g.threads.writable.reserve(func(all []string) (string, []string) {
+	ok := g.threads.reserveWritable(thread, func(all []string) []string {
 		state.Writable = all
 		d = decideAnswer(policies, question, r.Message, state)
 		if p.Mode() != config.Enforce || request.Method != "item/permissions/requestApproval" || d.Err != nil {
-			return "", nil
+			return nil
 		}
 		m, err := rpc.ParseMessage(d.Message)
 		if err != nil {
-			return "", nil
+			return nil
 		}
-		return thread, policy.GrantedPaths(m.Result)
+		return policy.GrantedPaths(m.Result)
 	})
 	if !ok {
 		d = policy.Decision{Verdict: policy.Deny, Err: foldersChangedError(request.Method)}

@@ -112,7 +112,7 @@ func TestProjectsOfReopenedThread(t *testing.T) {
 			t.Errorf("opened with %q it has %q, want %q", test.project, got, test.want)
 		}
 	}
-	w.g.threads.unload("t")
+	w.g.threads.apply("t", threadUnloaded{})
 	if err := w.g.threads.registerOpened(w.g.Policy, w.g, openedThread{sent: &policy.SentSettings{}, result: value(t, `{"thread":{"id":"u"},"cwd":"`+w.root+`"}`), world: w.g.world, order: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -132,10 +132,10 @@ func TestUnverifiedThreadKeepsItsWorkspaces(t *testing.T) {
 	}
 	for _, step := range []struct {
 		name     string
-		do       func(id string)
+		change   event
 		policies int
-	}{{"unverified", threads.revoke, 1}, {"unloaded", threads.unload, 0}} {
-		step.do("t")
+	}{{"unverified", threadRevoked{}, 1}, {"unloaded", threadUnloaded{}, 0}} {
+		threads.apply("t", step.change)
 		if threads.peek("t") != nil || len(threads.workspacesOf("t")) != 1 || len(threads.extraPoliciesOf("t")) != step.policies {
 			t.Errorf("%s: %v, %q, %d policies", step.name, threads.peek("t"), threads.workspacesOf("t"), len(threads.extraPoliciesOf("t")))
 		}
@@ -154,8 +154,8 @@ func TestOpenedThreadIsVerifiedAgainstAllPolicies(t *testing.T) {
 		open bool
 	}{{[]*policy.Policy{enforced}, false}, {[]*policy.Policy{w.g.Policy()}, true}} {
 		err := threads.registerOpened(w.g.Policy, w.g, openedThread{sent: &policy.SentSettings{}, result: result, world: w.g.world, order: 1, own: test.own})
-		if (err == nil) != test.open || (threads.peek("t") != nil) != test.open || slices.Contains(threads.writable.of("t"), w.root) != test.open {
-			t.Errorf("open %v, writable %q: %v", threads.peek("t") != nil, threads.writable.of("t"), err)
+		if (err == nil) != test.open || (threads.peek("t") != nil) != test.open || slices.Contains(threads.writableOf("t"), w.root) != test.open {
+			t.Errorf("open %v, writable %q: %v", threads.peek("t") != nil, threads.writableOf("t"), err)
 		}
 	}
 }

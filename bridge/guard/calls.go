@@ -241,7 +241,7 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 	at := turnOf{thread, turn}
 	if g.calls.start(at, id) {
 		if thread != "" && strings.Contains(filepath.Base(file), thread) {
-			g.threads.setRollout(thread, file)
+			g.threads.apply(thread, rolloutMoved{file})
 			g.children.setPath(thread, file)
 			if call := rollout.FindCall(g.world.CodexHome, file, turn, id); runsCommand(payload, call) {
 				g.calls.set(at, id, call)
@@ -284,18 +284,6 @@ func (g *Guard) modelCall(thread, turn, id string, one *policy.Thread) rollout.C
 		return rollout.Call{}
 	}
 	return rollout.FindCall(g.world.CodexHome, one.Rollout, turn, id)
-}
-
-// setRollout sets the rollout file of a verified thread. Codex goes on in another file after
-// thread/revert.
-func (t *threads) setRollout(id, file string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if record := t.records[id]; record != nil {
-		for _, one := range record.copies() {
-			one.Rollout = file
-		}
-	}
 }
 
 // setPath sets the rollout file of a known subagent's thread.

@@ -82,7 +82,7 @@ func TestStartCall(t *testing.T) {
 				return call.Escalation
 			}
 			w.g.children.setPath("unknown", "x")
-			w.g.threads.setRollout("unknown", "x")
+			w.g.threads.apply("unknown", rolloutMoved{"x"})
 			if !start() || known() != test.first {
 				t.Errorf("the first call is %v", known())
 			}

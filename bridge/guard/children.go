@@ -103,8 +103,8 @@ func (g *Guard) threadFor(id, turn string) *policy.Thread {
 	child.ID, child.Workspace, child.Project, child.Projects = id, root.Workspace, root.Project, root.Projects
 	child.Roots = slices.Concat(root.Profile.Roots, root.Roots, child.Roots)
 	child.SettingsChanged, child.Gated, child.RerunsOutside, child.Rollout = root.SettingsChanged, root.Gated, root.RerunsOutside || policy.RerunsOutside(child.Approval), one.Path
-	g.threads.writable.add(id, child.WritableFolders())
-	child.Writable = slices.Concat(root.Writable, g.threads.writable.of(id))
+	g.threads.makeWritable(id, child.WritableFolders())
+	child.Writable = slices.Concat(root.Writable, g.threads.writableOf(id))
 	return child
 }
 

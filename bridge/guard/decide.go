@@ -49,9 +49,9 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 		g.forgetEnded(waitCtx)
 	}
 	var j judgement
-	if !g.threads.writable.reserve(func(all []string) (string, []string) {
+	if !g.threads.reserveWritable(thread, func(all []string) []string {
 		j = g.judge(waitCtx, policies, call, all)
-		return thread, j.Writable
+		return j.Writable
 	}) {
 		return foldersChangedError(call.Method)
 	}
@@ -128,7 +128,7 @@ func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, poli
 	if slices.Contains(methods.UnloadRequests, call.Method) && call.Kind == rpc.Request {
 		call.OnResponse(func(a *bridge.ServerResponse) {
 			if a.Outcome() != bridge.Failed {
-				g.threads.revoke(thread)
+				g.threads.apply(thread, threadRevoked{})
 			}
 		})
 	}
@@ -174,7 +174,7 @@ func (g *Guard) recordCommand(ctx context.Context, policies []*policy.Policy, ca
 //
 // If another client gets the notifications, the thread stays as it is.
 func (g *Guard) unsubscribe(call *bridge.ClientMessage, thread string) {
-	call.OnResponse(func(*bridge.ServerResponse) { g.threads.forgetShown(thread, g) })
+	call.OnResponse(func(*bridge.ServerResponse) { g.threads.apply(thread, clientUnsubscribed{g}) })
 	if g.subscribers != nil && g.subscribers(thread) {
 		return
 	}

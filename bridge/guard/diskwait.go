@@ -44,7 +44,7 @@ func (g *Guard) registerOpened(o openedThread) *rpc.Error {
 	if g.awaitDisk(func() { err = g.threads.finishOpened(g.policy.Load, v, opened) }) {
 		return err
 	}
-	g.threads.removeVerified(opened.id)
+	g.threads.apply(opened.id, threadRefused{})
 	return rpc.Errorf(rpc.CodeNotVerified, "%s: %s; open the thread again when they can be read", clip(o.sent.Method), noAnswerReason)
 }
 
@@ -65,7 +65,7 @@ func (g *Guard) verifyUpdate(msg *bridge.ServerMessage, id string) {
 	}) {
 		return
 	}
-	g.threads.stop(id)
+	g.threads.apply(id, diskSilent{})
 	g.log.Error("a thread takes no turns: "+noAnswerReason, "thread", id)
 }
 

@@ -40,7 +40,7 @@ func (g *Guard) tighten(thread string) {
 			g.tightenIn(id, folder)
 		}
 	}) {
-		g.threads.removeVerified(id)
+		g.threads.apply(id, threadRefused{})
 		g.log.Error("a thread takes no turns until the client opens it again: "+noAnswerReason, "thread", id)
 	}
 }
@@ -61,7 +61,7 @@ func (g *Guard) tightenIn(id, folder string) {
 	if p != nil && p.Mode() == config.Enforce { // it counts even if it lets commands change a file that governs
 		g.addFolderPolicy(id, folder, p)
 	}
-	g.threads.setDigest(id, folder, digest)
+	g.threads.apply(id, policyFilesRead{folder, digest})
 }
 
 // addFolderPolicy adds a policy to those of a thread, and verifies the thread against it.
@@ -90,39 +90,47 @@ func (t *threads) isNewDigest(id, folder, digest string) bool {
 	return record != nil && record.folderDigests[folder] != digest
 }
 
-// setDigest sets the digest of the policy files of which the thread has the policy.
-func (t *threads) setDigest(id, folder, digest string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.records[id] == nil {
-		return
+// policyFilesRead: the thread has the policy of the policy files with a digest of one of its folders.
+type policyFilesRead struct{ folder, digest string }
+
+func (e policyFilesRead) change(r *threadRecord) {
+	if r.folderDigests == nil {
+		r.folderDigests = make(map[string]string)
 	}
-	record := t.recordLocked(id)
-	if record.folderDigests == nil {
-		record.folderDigests = make(map[string]string)
-	}
-	record.folderDigests[folder] = digest
+	r.folderDigests[e.folder] = e.digest
 }
 
-// addPolicy adds a policy to the extra ones of a thread, and reports whether it had it not. A thread
-// that can't have more takes no turn until the client opens it again. v is the verification that the caller must
-// finish; nil if there is none.
+// addPolicy applies folderPolicyFound. added reports that the thread had not the policy. v is the
+// verification that the caller must finish; nil if there is none.
 func (t *threads) addPolicy(active *policy.Policy, id string, p *policy.Policy) (v *verification, added bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	record := t.records[id]
-	if record == nil || p.Equal(active) || slices.ContainsFunc(record.extraPolicies, p.Equal) {
-		return nil, false
+	e := &folderPolicyFound{active: active, p: p}
+	if t.applyLocked(id, e); e.added {
+		t.recordPolicyLocked(p)
 	}
-	t.recordPolicyLocked(p)
-	if len(record.extraPolicies) >= maxExtraPolicies {
-		t.refuseLocked(id)
-		return nil, true
+	return e.finish, e.added
+}
+
+// folderPolicyFound: the policy files of the thread's folder have another policy than before. A thread that
+// can't have more takes no turn until the client opens it again.
+type folderPolicyFound struct {
+	active, p *policy.Policy
+	added     bool          // set by change
+	finish    *verification // set by change: the verification that the caller must finish; nil if there is none
+}
+
+func (e *folderPolicyFound) change(r *threadRecord) {
+	if e.p.Equal(e.active) || slices.ContainsFunc(r.extraPolicies, e.p.Equal) {
+		return
 	}
-	record = t.recordLocked(id)
-	record.extraPolicies = append(slices.Clip(record.extraPolicies), p)
-	if record.verified == nil && record.pending == nil {
-		return nil, true
+	e.added = true
+	if len(r.extraPolicies) >= maxExtraPolicies {
+		r.end(refused)
+		return
 	}
-	return t.beginVerifyLocked(id, record, active, p), true
+	r.extraPolicies = append(slices.Clip(r.extraPolicies), e.p)
+	if r.takesOrAwaitsTurns() {
+		e.finish = r.verifyAgainst(e.active, e.p)
+	}
 }

@@ -41,25 +41,14 @@ func (g *Guard) forgetEnded(ctx context.Context) {
 	}
 }
 
-// idleThread is a thread that takes no turns and that no request is about.
-type idleThread struct {
-	changed  uint64    // number of the last change of its record; 0 if it has none, as an agent
-	writable *[]string // see writableFolders
-}
-
-// idle returns the idle threads, nil if there are few.
-func (t *threads) idle() map[string]idleThread {
+// idle returns the versions of the records of idle threads; nil if there are few.
+func (t *threads) idle() map[string]uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	idle := make(map[string]idleThread)
-	for id, writable := range t.writable.threads() {
-		idle[id] = idleThread{writable: writable}
-	}
+	idle := make(map[string]uint64)
 	for id, record := range t.records {
-		if t.isIdleLocked(id) {
-			idle[id] = idleThread{record.changed, idle[id].writable}
-		} else {
-			delete(idle, id)
+		if record.isIdle() {
+			idle[id] = record.version
 		}
 	}
 	if len(idle) < max(t.forgetAt, minIdle) {
@@ -68,35 +57,27 @@ func (t *threads) idle() map[string]idleThread {
 	return idle
 }
 
-func (t *threads) isIdleLocked(id string) bool {
-	if t.opening[id] != nil || t.resuming[id] != nil {
-		return false
-	}
-	record := t.records[id]
-	return record == nil || record.verified == nil && record.pending == nil && len(record.gateChanges) == 0
-}
-
-// forget removes the records of idle threads that have not changed since, and returns their ids.
-func (t *threads) forget(idle map[string]idleThread) (ids []string) {
+// forget removes the records of idle threads that still have these versions, and returns their ids.
+func (t *threads) forget(idle map[string]uint64) (ids []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for id, was := range idle {
-		changed := uint64(0)
-		if record := t.records[id]; record != nil {
-			changed = record.changed
-		}
-		if changed == was.changed && t.isIdleLocked(id) {
-			delete(t.records, id)
-			t.writable.removeIf(id, was.writable)
+	for id, version := range idle {
+		if record := t.records[id]; record != nil && record.version == version && record.isIdle() {
+			t.applyLocked(id, threadEnded{})
 			ids = append(ids, id)
 		}
 	}
 	rest := 0
-	for id := range t.records {
-		if t.isIdleLocked(id) {
+	for _, record := range t.records {
+		if record.isIdle() {
 			rest++
 		}
 	}
 	t.forgetAt = 2 * rest // they are likely to stay
 	return ids
 }
+
+// threadEnded: Codex has neither the thread nor one of its agents in memory.
+type threadEnded struct{}
+
+func (threadEnded) change(r *threadRecord) { *r = threadRecord{} }

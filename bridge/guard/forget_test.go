@@ -51,14 +51,14 @@ func TestEndedThreadsAreForgotten(t *testing.T) {
 		if err := threads.registerOpened(w.g.Policy, w.g, o); err != nil {
 			t.Fatal(err)
 		}
-		threads.addOverlay(id, []*policy.Policy{w.g.Policy()}, bridge.Succeeded)
+		threads.apply(id, overlayAnswered{policies: []*policy.Policy{w.g.Policy()}, outcome: bridge.Succeeded})
 		threads.endGateChange(change, bridge.Succeeded)
 		done()
 		for _, client := range []*Guard{w.g, other} {
 			_ = threads.updateSettings(w.g.Policy, client, id, value(t, `{"cwd":"`+w.root+`","approvalPolicy":"never"}`))
 		}
 		agent := "agent of " + id
-		threads.writable.add(agent, []string{w.root})
+		threads.makeWritable(agent, []string{w.root})
 		_ = threads.updateSettings(w.g.Policy, w.g, agent, value(t, `{"cwd":"`+w.root+`"}`))
 		w.g.calls.start(turnOf{id, "u"}, "call")
 		w.g.calls.start(turnOf{agent, "u"}, "call")
@@ -68,11 +68,10 @@ func TestEndedThreadsAreForgotten(t *testing.T) {
 			w.forgets()
 		}
 	}
-	own := len(threads.writable.threads())
-	if len(threads.records) >= 2*minIdle || own >= minIdle || len(w.g.calls.turns) >= minIdle || len(w.g.calls.order) != len(w.g.calls.turns) || w.g.calls.total != len(w.g.calls.turns) {
-		t.Errorf("%d records, folders of %d threads, %d turns, %d calls", len(threads.records), own, len(w.g.calls.turns), w.g.calls.total)
+	if len(threads.records) >= 2*minIdle || len(w.g.calls.turns) >= minIdle || len(w.g.calls.order) != len(w.g.calls.turns) || w.g.calls.total != len(w.g.calls.turns) {
+		t.Errorf("%d records, %d turns, %d calls", len(threads.records), len(w.g.calls.turns), w.g.calls.total)
 	}
-	if n := len(threads.opening) + len(threads.resuming) + len(threads.starting) + len(w.g.patches.paths) + len(w.g.patches.order) + len(threads.workspaces()); n != 0 {
+	if n := len(threads.starting) + len(w.g.patches.paths) + len(w.g.patches.order) + len(threads.workspaces()); n != 0 {
 		t.Errorf("%d other entries", n)
 	}
 }
@@ -104,7 +103,7 @@ func TestThreadWithAgentIsNotForgotten(t *testing.T) {
 		"it is being resumed":       {nil, func(w *agentWorld) { w.g.threads.beginOpening(parent) }, true},
 		"its gate is being changed": {nil, func(w *agentWorld) { w.g.threads.beginGateChange(parent, new(bool)) }, true},
 		"another client resumes it": {nil, func(w *agentWorld) { _, _ = w.g.threads.beginResume(w.t.Context(), parent, w.g, nil) }, true},
-		"it takes turns":            {nil, func(w *agentWorld) { w.g.threads.recordLocked(parent).verified = &thread{} }, true},
+		"it takes turns":            {nil, func(w *agentWorld) { w.g.threads.recordLocked(parent).allow(&thread{}) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newAgentWorld(t, nil)
@@ -114,8 +113,8 @@ func TestThreadWithAgentIsNotForgotten(t *testing.T) {
 			}
 			w.start()
 			w.g.threads.recordLocked(parent).openedByClient = true
-			w.g.threads.registerProfile(parent, policy.Profile{Defined: true})
-			w.g.threads.unload(parent)
+			w.g.threads.apply(parent, profileSent{fence: policy.Profile{Defined: true}})
+			w.g.threads.apply(parent, threadUnloaded{})
 			w.fill()
 			if test.before != nil {
 				test.before(w)
@@ -137,19 +136,19 @@ func TestChangedThreadIsNotForgotten(t *testing.T) {
 	w.fill()
 	threads := &w.g.threads
 	for i := range 3 {
-		threads.writable.add(fmt.Sprint("agent", i), []string{"/a"})
+		threads.makeWritable(fmt.Sprint("agent", i), []string{"/a"})
 	}
 	idle := threads.idle()
 	threads.unsubscribe("ended0", true)
-	threads.writable.add("agent0", []string{"/b"})
+	threads.makeWritable("agent0", []string{"/b"})
 	threads.recordLocked("agent1").openedByClient = true
-	if ids := threads.forget(idle); len(ids) != minIdle-1+2 {
+	if ids := threads.forget(idle); len(ids) != minIdle {
 		t.Errorf("%d threads are forgotten", len(ids))
 	}
-	if threads.records["ended0"] == nil || threads.records["agent1"] == nil || len(threads.writable.of("agent0")) != 2 || threads.writable.of("agent2") != nil {
-		t.Errorf("%d records, folders %q and %q", len(threads.records), threads.writable.of("agent0"), threads.writable.of("agent2"))
+	if threads.records["ended0"] == nil || threads.records["agent1"] == nil || len(threads.writableOf("agent0")) != 2 || threads.writableOf("agent2") != nil {
+		t.Errorf("%d records, folders %q and %q", len(threads.records), threads.writableOf("agent0"), threads.writableOf("agent2"))
 	}
-	if threads.idle() != nil || threads.forgetAt != 4 {
+	if threads.idle() != nil || threads.forgetAt != 6 {
 		t.Errorf("the guard looks again at %d", threads.forgetAt)
 	}
 }

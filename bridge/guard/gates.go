@@ -22,31 +22,45 @@ func (t *threads) beginGateChange(id string, gated *bool) *gateChange {
 	defer t.mu.Unlock()
 	t.changeCount++
 	change := &gateChange{thread: id, gated: gated, order: t.changeCount}
-	if id == "" || gated == nil {
-		return change
+	if id != "" && gated != nil {
+		t.applyLocked(id, gateRequested{request: change})
 	}
-	record := t.recordLocked(id)
-	record.gateChanges = append(slices.Clip(record.gateChanges), change)
 	return change
+}
+
+// gateRequested: a request changes the gate of the thread.
+type gateRequested struct {
+	addsRecord
+	request *gateChange
+}
+
+func (e gateRequested) change(r *threadRecord) {
+	r.requests.gateChanges = append(slices.Clip(r.requests.gateChanges), e.request)
 }
 
 // endGateChange applies a change by the outcome of its request. If the outcome is unknown, a gated
 // state counts.
 func (t *threads) endGateChange(change *gateChange, outcome bridge.Outcome) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record := t.records[change.thread]
-	if record == nil || change.gated == nil {
+	if change.gated != nil {
+		t.apply(change.thread, gateAnswered{change, outcome})
+	}
+}
+
+// gateAnswered: a request that changes the gate of the thread has ended.
+type gateAnswered struct {
+	request *gateChange
+	outcome bridge.Outcome
+}
+
+func (e gateAnswered) change(r *threadRecord) {
+	r.requests.gateChanges = slices.DeleteFunc(slices.Clone(r.requests.gateChanges), func(c *gateChange) bool { return c == e.request })
+	gated := *e.request.gated
+	if e.outcome == bridge.Failed || e.outcome == bridge.Unknown && !gated {
 		return
 	}
-	record = t.recordLocked(change.thread)
-	record.gateChanges = slices.DeleteFunc(slices.Clone(record.gateChanges), func(c *gateChange) bool { return c == change })
-	if outcome == bridge.Failed || outcome == bridge.Unknown && !*change.gated {
-		return
-	}
-	for _, one := range record.copies() {
-		if change.order >= one.gateOrder {
-			one.changedGate, one.Gated, one.gateOrder = change.gated, *change.gated, change.order
+	for _, one := range r.copies() {
+		if e.request.order >= one.gateOrder {
+			one.changedGate, one.Gated, one.gateOrder = e.request.gated, gated, e.request.order
 		}
 	}
 }
@@ -61,14 +75,14 @@ func (t *threads) current(id string, use func(gated bool, changes []*gateChange)
 
 func (t *threads) currentLocked(id string, use func(gated bool, changes []*gateChange) bool) *policy.Thread {
 	record := t.records[id]
-	if record == nil || record.verified == nil {
+	if record == nil || record.state != verified {
 		return nil
 	}
 	thread := record.verified.Thread
-	thread.Writable, thread.Projects, thread.SettingsChanged = t.writable.of(id), t.projects, record.isVaried()
+	thread.Writable, thread.Projects, thread.SettingsChanged = record.writable, t.projects, record.isVaried()
 	thread.RerunsOutside = thread.RerunsOutside || record.mayRerun
-	if len(record.gateChanges) > 0 {
-		thread.Gated = use(thread.Gated, record.gateChanges)
+	if changes := record.requests.gateChanges; len(changes) > 0 {
+		thread.Gated = use(thread.Gated, changes)
 	}
 	return &thread
 }

@@ -123,7 +123,7 @@ func (g *Guard) Leave(threads []string) {
 	for _, id := range threads {
 		g.threads.unsubscribe(id, g.isOpened(id))
 	}
-	g.threads.forgetClient(g)
+	g.threads.applyAll(clientLeft{g})
 }
 
 // readRules reads the user's own rules for commands, which Codex reads when it starts and when it
@@ -160,7 +160,7 @@ func (g *Guard) SetPolicy(p *policy.Policy) (unverified bool) {
 		g.unenforced.Store(true)
 	}
 	if p.Mode() == config.Off { // the guard sees no requests of the client from now on
-		g.threads.registerAllUnenforced()
+		g.threads.applyAll(guardSwitchedOff{})
 	}
 	was := g.policy.Swap(p)
 	g.readRules(p)
@@ -169,7 +169,7 @@ func (g *Guard) SetPolicy(p *policy.Policy) (unverified bool) {
 	}
 	unverified = p.Mode() == config.Enforce && was.Mode() != config.Enforce
 	if unverified {
-		g.threads.revokeAll() // they were not verified and may have no hooks
+		g.threads.applyAll(enforcementBegun{}) // they were not verified and may have no hooks
 	}
 	if n := g.threads.keepPolicy(was.WithBundle()); n > 0 && was.Mode() == config.Enforce {
 		g.recordPolicyChange(fmt.Sprintf("the configuration has changed; %d open threads are still checked against the policies under which they were opened; "+

@@ -147,67 +147,47 @@ func (t *threads) onlyProfile(id string) (fence policy.Profile, known bool) {
 	return had[0], true
 }
 
-// registerProfile records that Codex may have loaded a thread with a profile. It ignores an empty
-// id.
-func (t *threads) registerProfile(id string, fence policy.Profile) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if id != "" {
-		t.loadedLocked(id).setProfile(fence)
+// profileSent: Codex may have loaded the thread with a profile.
+type profileSent struct {
+	addsRecord
+	fence policy.Profile
+}
+
+func (e profileSent) change(r *threadRecord) { r.loadedThread().setProfile(e.fence) }
+
+// openedUnenforced: a request without an enforced policy has opened the thread. If the client had
+// unsubscribed from the thread, Codex has loaded it with the configuration of that request.
+type openedUnenforced struct{}
+
+func (openedUnenforced) change(r *threadRecord) {
+	if r.loaded != nil && r.loaded.unsubscribed {
+		r.loaded.enforced = false
 	}
 }
 
-// unsubscribe removes a thread from verified until the client resumes it. opened reports whether
-// the client has opened the thread, or a parent of it.
-//
-// Measured with Codex 0.169: the client gets no more notifications about the thread, not even
-// thread/settings/updated, but Codex still takes turns and changes of settings. A resume of the
-// idle thread opens it with the cwd and the sandbox of the request, as if Codex had not loaded it.
-func (t *threads) unsubscribe(id string, opened bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if opened {
-		one := t.loadedLocked(id)
-		one.unsubscribed, one.varied = true, true // a pending request may change its settings
-	}
-	t.refuseLocked(id)
-}
+// guardSwitchedOff: a client may make Codex load any thread with another configuration from now on.
+type guardSwitchedOff struct{}
 
-// registerUnenforced records that a request without an enforced policy opened a thread. If the
-// client had unsubscribed from the thread, Codex has loaded it with the configuration of that
-// request.
-func (t *threads) registerUnenforced(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.loaded(id); one != nil && one.unsubscribed {
-		one.enforced = false
+func (guardSwitchedOff) change(r *threadRecord) {
+	if r.loaded != nil {
+		r.loaded.enforced = false
 	}
 }
 
-// registerAllUnenforced records that a client may have made Codex load any thread with another
-// configuration.
-func (t *threads) registerAllUnenforced() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, record := range t.records {
-		if record.loaded != nil {
-			record.loaded.enforced = false
-		}
-	}
+// openedEnforced: a request under enforced policies has opened the thread. wasLoaded reports that Codex
+// had the thread in memory. If no request under an enforced policy had loaded it, the thread is refused:
+// Codex has ignored the request's overlay, and its response does not show the effective one.
+type openedEnforced struct {
+	addsRecord
+	wasLoaded bool
+	isRefused bool // set by change
 }
 
-// registerEnforced records that a request under enforced policies opened the thread. It removes the
-// thread from verified and returns false if Codex had loaded the thread before by another request,
-// and that request was not under an enforced policy: Codex has then ignored the request's overlay,
-// and its response does not show the effective one.
-func (t *threads) registerEnforced(id string, loaded bool) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	one := t.loadedLocked(id)
-	if loaded && !one.enforced {
-		t.refuseLocked(id)
-		return false
+func (e *openedEnforced) change(r *threadRecord) {
+	one := r.loadedThread()
+	if e.isRefused = e.wasLoaded && !one.enforced; e.isRefused {
+		r.end(refused)
+		return
 	}
 	one.enforced = true
-	return true
 }

@@ -23,18 +23,17 @@ func TestLoadedThread(t *testing.T) {
 		{"verified with another sandbox", func(t *threads) { t.loaded("t").setVerified(readOnly) }, true},
 		{"and with the first one again", func(t *threads) { t.loaded("t").setVerified(readOnly); t.loaded("t").setVerified(workspace) }, true},
 		{"unsubscribed", func(t *threads) { t.unsubscribe("t", true) }, true},
-		{"unverified", func(t *threads) { t.revoke("t") }, true},
-		{"unloaded", func(t *threads) { t.unload("t") }, false},
-		{"changed and unloaded", func(t *threads) { t.revoke("t"); t.unload("t") }, true}, // an agent may stay loaded
+		{"unverified", func(t *threads) { t.apply("t", threadRevoked{}) }, true},
+		{"unloaded", func(t *threads) { t.apply("t", threadUnloaded{}) }, false},
+		{"changed and unloaded", func(t *threads) { t.apply("t", threadRevoked{}); t.apply("t", threadUnloaded{}) }, true}, // an agent may stay loaded
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var threads threads
 			threads.setVerified(map[string]*thread{"t": {Thread: workspace}})
 			threads.loadedLocked("t").setVerified(workspace)
 			fence := policy.Profile{Defined: true}
-			threads.registerProfile("t", fence)
-			threads.registerProfile("t", policy.Profile{}) // Codex keeps the first one
-			threads.registerProfile("", fence)
+			threads.apply("t", profileSent{fence: fence})
+			threads.apply("t", profileSent{fence: policy.Profile{}}) // Codex keeps the first one
 			test.change(&threads)
 			if got := threads.recordLocked("t").isVaried(); got != test.varied {
 				t.Errorf("its settings have changed: %v", got)
@@ -49,7 +48,7 @@ func TestLoadedThread(t *testing.T) {
 	}
 	var none threads
 	none.unsubscribe("t", false)
-	none.revoke("t")
+	none.apply("t", threadRevoked{})
 	if _, unsubscribed := none.profile("t"); unsubscribed || none.workspacesOf("t") != nil || none.records["t"] != nil {
 		t.Error("a thread that the client has not opened has a record")
 	}
@@ -99,27 +98,30 @@ func TestLoadedProfile(t *testing.T) {
 		loaded string // Codex's answer
 		want   string // nil, unknown or the name of the profile
 	}{
-		{"parent loaded", func(t *threads) { t.registerProfile(parent, has("parent")) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
-		{"not loaded", func(t *threads) { t.registerProfile(parent, has("parent")) }, child, `"result":{"data":["` + parent + `"]}`, "nil"},
+		{"parent loaded", func(t *threads) { t.apply(parent, profileSent{fence: has("parent")}) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
+		{"not loaded", func(t *threads) { t.apply(parent, profileSent{fence: has("parent")}) }, child, `"result":{"data":["` + parent + `"]}`, "nil"},
 		{"no record of the parent", func(*threads) {}, child, `"result":{"data":["` + child + `"]}`, "unknown"},
-		{"parent unloaded", func(t *threads) { t.registerProfile(parent, has("parent")); t.unload(parent) }, child, `"result":{"data":["` + child + `"]}`, "parent"},
+		{"parent unloaded", func(t *threads) {
+			t.apply(parent, profileSent{fence: has("parent")})
+			t.apply(parent, threadUnloaded{})
+		}, child, `"result":{"data":["` + child + `"]}`, "parent"},
 		{"parent unloaded and resumed alike", func(t *threads) {
-			t.registerProfile(parent, has("parent"))
-			t.unload(parent)
-			t.registerProfile(parent, has("parent"))
+			t.apply(parent, profileSent{fence: has("parent")})
+			t.apply(parent, threadUnloaded{})
+			t.apply(parent, profileSent{fence: has("parent")})
 		}, child, `"result":{"data":["` + child + `"]}`, "parent"},
 		{"parent unloaded and resumed", func(t *threads) {
-			t.registerProfile(parent, has("parent"))
-			t.unload(parent)
-			t.registerProfile(parent, has("later"))
+			t.apply(parent, profileSent{fence: has("parent")})
+			t.apply(parent, threadUnloaded{})
+			t.apply(parent, profileSent{fence: has("later")})
 		}, child, `"result":{"data":["` + child + `"]}`, "unknown"},
-		{"agent of an agent", func(t *threads) { t.registerProfile(parent, has("parent")) }, grandchild, `"result":{"data":["` + grandchild + `"]}`, "parent"},
+		{"agent of an agent", func(t *threads) { t.apply(parent, profileSent{fence: has("parent")}) }, grandchild, `"result":{"data":["` + grandchild + `"]}`, "parent"},
 		{"agent of an agent that the client has opened", func(t *threads) {
-			t.registerProfile(parent, has("parent"))
-			t.registerProfile(child, has("child"))
+			t.apply(parent, profileSent{fence: has("parent")})
+			t.apply(child, profileSent{fence: has("child")})
 		}, grandchild, `"result":{"data":["` + grandchild + `"]}`, "child"},
-		{"another thread", func(t *threads) { t.registerProfile(parent, has("parent")) }, other, `"result":{"data":["` + other + `"]}`, "unknown"},
-		{"no list", func(t *threads) { t.registerProfile(parent, has("parent")) }, other, `"error":{"code":-32600,"message":"no"}`, "unknown"},
+		{"another thread", func(t *threads) { t.apply(parent, profileSent{fence: has("parent")}) }, other, `"result":{"data":["` + other + `"]}`, "unknown"},
+		{"no list", func(t *threads) { t.apply(parent, profileSent{fence: has("parent")}) }, other, `"error":{"code":-32600,"message":"no"}`, "unknown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newAgentWorld(t, nil)
@@ -152,7 +154,7 @@ func TestProfileOfResumedThread(t *testing.T) {
 		w := newAgentWorld(t, func(p *config.Policy) { p.Mode = mode })
 		w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t"}}})
 		w.start()
-		w.g.threads.registerProfile("t", policy.Profile{Roots: []string{"own"}})
+		w.g.threads.apply("t", profileSent{fence: policy.Profile{Roots: []string{"own"}}})
 		for method, want := range map[string]bool{"thread/resume": true, "thread/fork": false} {
 			m, err := rpc.ParseMessage([]byte(`{"id":1,"method":"` + method + `","params":{"threadId":"t"}}`))
 			if err != nil {
@@ -175,19 +177,20 @@ func TestThreadLoadedWithoutEnforcement(t *testing.T) {
 		want bool // it can be resumed
 	}{
 		{"nothing", func(*threads) {}, true},
-		{"opened under audit", func(t *threads) { t.registerUnenforced("t") }, true},
+		{"opened under audit", func(t *threads) { t.apply("t", openedUnenforced{}) }, true},
 		{"unsubscribed", func(t *threads) { t.unsubscribe("t", true) }, true},
-		{"unsubscribed, and opened under audit", func(t *threads) { t.unsubscribe("t", true); t.registerUnenforced("t") }, false},
-		{"the policy was off", func(t *threads) { t.registerAllUnenforced() }, false},
-		{"another thread was opened", func(t *threads) { t.registerUnenforced("u") }, true},
+		{"unsubscribed, and opened under audit", func(t *threads) { t.unsubscribe("t", true); t.apply("t", openedUnenforced{}) }, false},
+		{"the policy was off", func(t *threads) { t.applyAll(guardSwitchedOff{}) }, false},
+		{"another thread was opened", func(t *threads) { t.apply("u", openedUnenforced{}) }, true},
 	} {
 		var threads threads
-		if !threads.registerEnforced("t", false) {
-			t.Fatal("a thread that Codex had not loaded is not registered")
+		first, again := openedEnforced{}, openedEnforced{wasLoaded: true}
+		if threads.apply("t", &first); first.isRefused {
+			t.Fatal("a thread that Codex had not loaded is refused")
 		}
 		test.do(&threads)
-		if got := threads.registerEnforced("t", true); got != test.want {
-			t.Errorf("%s: it can be resumed: %v", test.name, got)
+		if threads.apply("t", &again); again.isRefused == test.want {
+			t.Errorf("%s: it is refused: %v", test.name, again.isRefused)
 		}
 	}
 }

@@ -52,93 +52,123 @@ func (t *threads) finishOpened(active func() *policy.Policy, v *verification, o 
 		ask()
 		o.answers.asks = false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if record := t.records[o.id]; record != nil && record.pending == v {
-		t.refuseLocked(o.id)
-	}
+	t.apply(o.id, verificationFailed{v})
 	return foldersChangedError(o.sent.Method)
 }
 
-// beginOpened records that a request has opened a thread. client gets only later reports of its settings.
-// If its settings have changed, or if that is not known, the thread takes no turns until it is verified.
+// beginOpened applies threadOpened, and returns the verification of the response.
 func (t *threads) beginOpened(active func() *policy.Policy, client *Guard, o *openedThread) *verification {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record := t.recordLocked(o.id)
-	record.noteApproval(o.result.Get("approvalPolicy"))
-	record.openedByClient = true
-	record.updates.gotAll(client)
-	t.loadedLocked(o.id).setProfile(o.sent.Profile)
-	was := record.verified
-	record.endVerification()
-	record.pending = &verification{opens: true, one: was, done: make(chan struct{})}
-	if was != nil {
-		answers := was.known()
-		answers.missed = false
-		if same := o.keeps(was, answers, append(slices.Clip(record.extraPolicies), active())); !same || answers.missed {
-			t.stopLocked(record)
-		}
+	e := &threadOpened{client: client, opened: o, active: active}
+	t.apply(o.id, e)
+	return e.v
+}
+
+// threadOpened: a request has opened the thread. client gets only later reports of its settings. If its
+// settings have changed, or if that is not known, the thread takes no turns until it is verified.
+type threadOpened struct {
+	addsRecord
+	client *Guard
+	opened *openedThread
+	active func() *policy.Policy
+	v      *verification // set by change
+}
+
+func (e *threadOpened) change(r *threadRecord) {
+	o := e.opened
+	r.noteApproval(o.result.Get("approvalPolicy"))
+	r.openedByClient = true
+	r.updates.gotAll(e.client)
+	r.loadedThread().setProfile(o.sent.Profile)
+	was := r.verified
+	e.v = &verification{opens: true, one: was, done: make(chan struct{})}
+	r.pending = e.v
+	if was == nil {
+		r.stop()
+		return
 	}
-	return record.pending
+	answers := was.known()
+	answers.missed = false
+	if same := o.keeps(was, answers, append(slices.Clip(r.extraPolicies), e.active())); !same || answers.missed {
+		r.stop()
+	}
 }
 
 // tryOpened ends the verification if the answers of the disk are enough. Otherwise it returns the
 // function that asks the disk.
 func (t *threads) tryOpened(active func() *policy.Policy, v *verification, o *openedThread) (ask func(), ended bool, err *rpc.Error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record := t.records[o.id]
-	if record == nil || record.pending != v {
-		return nil, true, rpc.Errorf(rpc.CodeNotVerified, "%s: the thread was closed before its folders were found; resume it", o.sent.Method)
+	e := &openedAnswered{
+		v: v, opened: o, active: active, writable: &t.writable,
+		err: rpc.Errorf(rpc.CodeNotVerified, "%s: the thread was closed before its folders were found; resume it", o.sent.Method),
 	}
-	record = t.recordLocked(o.id)
-	p, before := active(), *v
-	if v.one != nil { // judge also reads it without the lock
-		was := *v.one
+	t.apply(o.id, e)
+	return e.ask, e.ask == nil, e.err
+}
+
+// openedAnswered: the disk has answered for the verification of a thread that a request has opened. The
+// result counts only if the verification is still pending.
+type openedAnswered struct {
+	v        *verification
+	opened   *openedThread
+	active   func() *policy.Policy
+	writable *writableFolders
+
+	ask func()     // set by change: asks the disk, if the answers are not enough
+	err *rpc.Error // set by change: why the thread takes no turns
+}
+
+func (e *openedAnswered) change(r *threadRecord) {
+	if r.pending != e.v {
+		return
+	}
+	o, p, before := e.opened, e.active(), *e.v
+	if e.v.one != nil { // judge also reads it without the lock
+		was := *e.v.one
 		before.one = &was
 	}
+	own, extra, changes := r.writable, r.extraPolicies, r.requests.gateChanges
 	o.answers.missed = false
-	own := t.writable.of(o.id)
 	var verdict openedVerdict
-	ok := t.writable.reserve(func(all []string) (string, []string) {
-		if verdict = o.judge(before, p, record.extraPolicies, record.gateChanges, own, all); o.answers.missed || verdict.err != nil {
-			return "", nil
+	ok := e.writable.reserve(func(all []string) []string {
+		if verdict = o.judge(before, p, extra, changes, own, all); o.answers.missed || verdict.err != nil {
+			return nil
 		}
-		return o.id, verdict.folders
+		return verdict.folders
 	})
 	if o.answers.missed {
-		extra, changes := record.extraPolicies, record.gateChanges
-		return func() { o.judge(before, p, extra, changes, own, t.writable.ofAll()) }, false, nil
+		e.ask, e.err = func() { o.judge(before, p, extra, changes, own, e.writable.ofAll()) }, nil
+		return
 	}
 	if verdict.err == nil && !ok {
 		verdict.err = foldersChangedError(o.sent.Method)
 	}
-	t.endOpenedLocked(record, o, verdict)
-	return nil, true, verdict.err
+	e.err = verdict.err
+	r.endOpened(o, verdict)
 }
 
-// endOpenedLocked applies the result of a verification.
-func (t *threads) endOpenedLocked(record *threadRecord, o *openedThread, verdict openedVerdict) {
-	was, reported := record.pending.one, record.pending.reported
-	record.endVerification()
+// endOpened applies the result of a verification.
+func (r *threadRecord) endOpened(o *openedThread, verdict openedVerdict) {
+	was, reported := r.pending.one, r.pending.reported
 	if verdict.unchanged {
-		t.allowLocked(record, was)
+		r.pending = nil
+		r.allow(was)
 		return
 	}
-	record.extraPolicies, record.folderDigests = o.own, nil
-	if record.loaded.varied = record.loaded.varied || len(reported) > 0; verdict.err != nil {
-		t.stopLocked(record)
+	r.extraPolicies, r.folderDigests = o.own, nil
+	r.loaded.varied = r.loaded.varied || len(reported) > 0
+	if verdict.err != nil {
+		r.end(refused)
 		return
 	}
 	one := verdict.one
-	if !slices.Contains(record.loaded.workspaces, one.Workspace) {
-		record.loaded.workspaces = append(slices.Clip(record.loaded.workspaces), one.Workspace)
+	if !slices.Contains(r.loaded.workspaces, one.Workspace) {
+		r.loaded.workspaces = append(slices.Clip(r.loaded.workspaces), one.Workspace)
 	}
-	record.loaded.setVerified(one.Thread)
-	record.loaded.unsubscribed = false
-	t.writable.add("", verdict.defaults)
-	t.allowLocked(record, one)
+	r.loaded.setVerified(one.Thread)
+	r.loaded.unsubscribed = false
+	r.addWritable(verdict.folders) // the list of all threads has them
+	r.widened = verdict.defaults
+	r.pending = nil
+	r.allow(one)
 }
 
 // judge compares the response with the request and the policies. before is the thread until now, own has the folders that its

@@ -30,10 +30,12 @@ func (t *threads) get(ctx context.Context, id string, ended <-chan struct{}) *po
 // pendingLocked returns a channel that is closed once it is known whether a thread may take turns; nil
 // if that is known. A client's message and a tool call wait for it.
 func (t *threads) pendingLocked(id string) <-chan struct{} {
-	if waits := t.opening[id]; waits != nil {
-		return waits
-	}
-	if record := t.records[id]; record != nil && record.verified == nil && record.pending != nil {
+	switch record := t.records[id]; {
+	case record == nil:
+		return nil
+	case record.requests.opening != nil:
+		return record.requests.opening
+	case record.state == opening:
 		return record.pending.done
 	}
 	return nil
@@ -65,17 +67,27 @@ func (t *threads) beginOpening(id string) (done func()) {
 			close(waits)
 		}
 	}
-	if t.opening == nil {
-		t.opening = make(map[string]chan struct{})
-	}
-	t.opening[id] = waits
+	t.applyLocked(id, openRequested{waits: waits})
 	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.opening[id] == waits {
-			delete(t.opening, id)
-		}
+		t.apply(id, openAnswered{waits})
 		close(waits)
+	}
+}
+
+// openRequested: a request opens the thread, or ends its notifications.
+type openRequested struct {
+	addsRecord
+	waits chan struct{}
+}
+
+func (e openRequested) change(r *threadRecord) { r.requests.opening = e.waits }
+
+// openAnswered: all features have handled the response to a request that opens the thread.
+type openAnswered struct{ waits chan struct{} }
+
+func (e openAnswered) change(r *threadRecord) {
+	if r.requests.opening == e.waits {
+		r.requests.opening = nil
 	}
 }
 
@@ -91,33 +103,42 @@ type resuming struct {
 // is false if Codex ends or ctx is done before.
 func (t *threads) beginResume(ctx context.Context, id string, client *Guard, ended <-chan struct{}) (done func(), ok bool) {
 	for {
-		t.mu.Lock()
-		r := t.resuming[id]
-		if r == nil || r.client == client {
-			defer t.mu.Unlock()
-			if r == nil {
-				if t.resuming == nil {
-					t.resuming = make(map[string]*resuming)
-				}
-				r = &resuming{client: client, done: make(chan struct{})}
-				t.resuming[id] = r
-			}
-			r.count++
-			return sync.OnceFunc(func() { t.endResume(id, r) }), true
+		e := &resumeRequested{client: client}
+		if t.apply(id, e); e.other == nil {
+			return sync.OnceFunc(func() { t.apply(id, resumeAnswered{}) }), true
 		}
-		t.mu.Unlock()
-		if !await(ctx, r.done, ended) {
+		if !await(ctx, e.other, ended) {
 			return nil, false
 		}
 	}
 }
 
-func (t *threads) endResume(id string, r *resuming) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if r.count--; r.count == 0 {
-		delete(t.resuming, id)
-		close(r.done)
+// resumeRequested: a client wants to resume the thread.
+type resumeRequested struct {
+	addsRecord
+	client *Guard
+	other  <-chan struct{} // set by change, if the request must wait for those of another client
+}
+
+func (e *resumeRequested) change(r *threadRecord) {
+	switch one := r.requests.resuming; {
+	case one == nil:
+		r.requests.resuming = &resuming{client: e.client, count: 1, done: make(chan struct{})}
+	case one.client != e.client:
+		e.other = one.done
+	default:
+		one.count++
+	}
+}
+
+// resumeAnswered: a request to resume the thread has its response.
+type resumeAnswered struct{}
+
+func (resumeAnswered) change(r *threadRecord) {
+	one := r.requests.resuming
+	if one.count--; one.count == 0 {
+		r.requests.resuming = nil
+		close(one.done)
 	}
 }
 

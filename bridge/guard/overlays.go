@@ -46,20 +46,23 @@ func (s *overlaySet) allowedBy(p *policy.Policy) bool {
 	return !s.full && !slices.ContainsFunc(s.requests, forbidden)
 }
 
-// addOverlay records that Codex may have loaded a thread by a request. It ignores an empty id, and a
-// thread that Codex had certainly loaded before: Codex then ignores the request's overlay, unless the
-// client has unsubscribed from the thread. Only a result of Codex makes it certain. A failed request
-// counts only for a known thread.
-func (t *threads) addOverlay(id string, policies []*policy.Policy, outcome bridge.Outcome) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if id == "" || outcome == bridge.Failed && t.loaded(id) == nil {
+// overlayAnswered: Codex may have loaded the thread by a request. It changes nothing if Codex had certainly
+// loaded the thread before: Codex then ignores the request's overlay, unless the client has unsubscribed
+// from the thread. Only a result of Codex makes it certain. A failed request counts only for a known thread.
+type overlayAnswered struct {
+	addsRecord
+	policies []*policy.Policy // that decided the request
+	outcome  bridge.Outcome
+}
+
+func (e overlayAnswered) change(r *threadRecord) {
+	if e.outcome == bridge.Failed && r.loaded == nil {
 		return
 	}
-	one := t.loadedLocked(id)
+	one := r.loadedThread()
 	if one.unsubscribed || one.uncertain || len(one.overlays.requests) == 0 {
-		one.overlays.add(policies)
-		one.uncertain = outcome != bridge.Succeeded
+		one.overlays.add(e.policies)
+		one.uncertain = e.outcome != bridge.Succeeded
 	}
 }
 
@@ -103,16 +106,16 @@ func (g *Guard) loadedBefore(ctx context.Context, id string, policies []*policy.
 	}
 	loaded, err := g.listLoaded(ctx)
 	if err == nil && !slices.Contains(loaded, id) {
-		g.threads.forgetOverlays(id)
+		g.threads.apply(id, foundNotLoaded{})
 	}
 	return loaded, err
 }
 
-// forgetOverlays records that Codex does not have a thread in memory.
-func (t *threads) forgetOverlays(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one := t.loaded(id); one != nil {
+// foundNotLoaded: Codex does not have the thread in memory.
+type foundNotLoaded struct{}
+
+func (foundNotLoaded) change(r *threadRecord) {
+	if one := r.loaded; one != nil {
 		one.earlierOverlays.addAll(one.overlays)
 		one.overlays, one.uncertain = overlaySet{}, false
 	}
@@ -132,6 +135,6 @@ func (g *Guard) requireOverlay(method, id string, sent []*policy.Policy, created
 	if g.allowsOverlays(id, inherited, append(slices.Clip(sent), g.policy.Load())) {
 		return nil
 	}
-	g.threads.removeVerified(id)
+	g.threads.apply(id, threadRefused{})
 	return openedUnenforcedError(method)
 }

@@ -34,53 +34,78 @@ func TestRequireOverlay(t *testing.T) {
 		created bool
 		want    bool
 	}{
-		"unknown":                      {func(*threads) {}, parent, false, true},
-		"the same policy":              {func(t *threads) { t.addOverlay(parent, policies{strict}, bridge.Succeeded) }, parent, false, true},
-		"a looser policy":              {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded) }, parent, false, false},
-		"a looser one beside the same": {func(t *threads) { t.addOverlay(parent, policies{loose, strict}, bridge.Succeeded) }, parent, false, true},
-		"another thread":               {func(t *threads) { t.addOverlay(child, policies{loose}, bridge.Succeeded) }, parent, false, true},
+		"unknown": {func(*threads) {}, parent, false, true},
+		"the same policy": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Succeeded})
+		}, parent, false, true},
+		"a looser policy": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
+		}, parent, false, false},
+		"a looser one beside the same": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{loose, strict}, outcome: bridge.Succeeded})
+		}, parent, false, true},
+		"another thread": {func(t *threads) {
+			t.apply(child, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
+		}, parent, false, true},
 		"resumed under a looser policy": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
-			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Succeeded})
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
 		}, parent, false, true},
 		"unsubscribed, resumed under a looser": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Succeeded})
 			t.unsubscribe(parent, true)
-			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
 		}, parent, false, false},
-		"unloaded": {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded); t.unload(parent) }, parent, false, true},
+		"unloaded": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
+			t.apply(parent, threadUnloaded{})
+		}, parent, false, true},
 		"failed under a looser policy": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Succeeded})
 			t.unsubscribe(parent, true)
-			t.addOverlay(parent, policies{loose}, bridge.Failed)
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Failed})
 		}, parent, false, false},
 		"failed, then resumed under a looser": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
-			t.unload(parent)
-			t.addOverlay(parent, policies{strict}, bridge.Failed)
-			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Succeeded})
+			t.apply(parent, threadUnloaded{})
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Failed})
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
 		}, parent, false, false},
 		"unknown, then resumed under a looser": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, bridge.Unknown)
-			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Unknown})
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
 		}, parent, false, false},
 		"failed, certain, then a looser": {func(t *threads) {
-			t.addOverlay(parent, policies{strict}, bridge.Unknown)
-			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
-			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Unknown})
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Succeeded})
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
 		}, parent, false, true},
-		"failed, not known":                {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Failed) }, parent, false, true},
-		"not loaded":                       {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded); t.forgetOverlays(parent) }, parent, false, true},
-		"a subagent":                       {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded) }, child, false, false},
-		"a subagent of a strict parent":    {func(t *threads) { t.addOverlay(parent, policies{strict}, bridge.Succeeded) }, child, false, true},
-		"a subagent of an unloaded parent": {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded); t.unload(parent) }, child, false, false},
-		"its parent was loaded again": {func(t *threads) {
-			t.addOverlay(parent, policies{loose}, bridge.Succeeded)
-			t.unload(parent)
-			t.addOverlay(parent, policies{strict}, bridge.Succeeded)
+		"failed, not known": {func(t *threads) { t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Failed}) }, parent, false, true},
+		"not loaded": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
+			t.apply(parent, foundNotLoaded{})
+		}, parent, false, true},
+		"a subagent": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
 		}, child, false, false},
-		"a subagent that Codex had not loaded":   {func(t *threads) { t.addOverlay(parent, policies{loose}, bridge.Succeeded) }, child, true, true},
-		"a subagent that was loaded by a client": {func(t *threads) { t.addOverlay(child, policies{loose}, bridge.Succeeded) }, child, true, false},
+		"a subagent of a strict parent": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Succeeded})
+		}, child, false, true},
+		"a subagent of an unloaded parent": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
+			t.apply(parent, threadUnloaded{})
+		}, child, false, false},
+		"its parent was loaded again": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
+			t.apply(parent, threadUnloaded{})
+			t.apply(parent, overlayAnswered{policies: policies{strict}, outcome: bridge.Succeeded})
+		}, child, false, false},
+		"a subagent that Codex had not loaded": {func(t *threads) {
+			t.apply(parent, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
+		}, child, true, true},
+		"a subagent that was loaded by a client": {func(t *threads) {
+			t.apply(child, overlayAnswered{policies: policies{loose}, outcome: bridge.Succeeded})
+		}, child, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newAgentWorld(t, nil)
@@ -91,8 +116,8 @@ func TestRequireOverlay(t *testing.T) {
 			test.do(&w.g.threads)
 			w.g.threads.setVerified(map[string]*thread{test.id: {}})
 			err := w.g.requireOverlay("thread/resume", test.id, policies{strict}, test.created)
-			if (err == nil) != test.want || (w.g.threads.records[test.id].verified != nil) != test.want {
-				t.Errorf("resumed: %v, verified: %v", err, w.g.threads.records[test.id].verified != nil)
+			if (err == nil) != test.want || (w.g.threads.peek(test.id) != nil) != test.want {
+				t.Errorf("resumed: %v, verified: %v", err, w.g.threads.peek(test.id) != nil)
 			}
 		})
 	}
@@ -119,7 +144,7 @@ func TestOverlaysOfLoadedThread(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newAgentWorld(t, nil)
 			w.start()
-			w.g.threads.addOverlay(id, []*policy.Policy{test.opened}, bridge.Succeeded)
+			w.g.threads.apply(id, overlayAnswered{policies: []*policy.Policy{test.opened}, outcome: bridge.Succeeded})
 			var loaded []string
 			var err *rpc.Error
 			done := make(chan struct{})
@@ -181,8 +206,8 @@ func TestResumeOfSubagentBesideLooserParent(t *testing.T) {
 			w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+child+".jsonl", `{"type":"session_meta","payload":{"session_id":"`+parent+`","id":"`+child+
 				`","parent_thread_id":"`+parent+`","cwd":"`+w.root+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+parent+`","depth":1}}},"thread_source":"subagent"}}`+"\n")
 			w.start()
-			w.g.threads.registerEnforced(child, false)
-			w.g.threads.addOverlay(parent, []*policy.Policy{keysPolicy(t, "model", "web_search")}, bridge.Succeeded)
+			w.g.threads.apply(child, &openedEnforced{})
+			w.g.threads.apply(parent, overlayAnswered{policies: []*policy.Policy{keysPolicy(t, "model", "web_search")}, outcome: bridge.Succeeded})
 			params := `{"threadId":"` + child + `","cwd":"` + w.root + `","approvalPolicy":"on-request","approvalsReviewer":"user","sandbox":"read-only"}`
 			w.c.Play("resume", `editor> {"id":2,"method":"thread/resume","params":`+params+"}\n")
 			w.answer("config/read", `"$for"`, `"result":{"config":{},"layers":[]}`)

@@ -180,20 +180,33 @@ func (t *threads) keepPolicy(old *policy.Policy) (threads int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.recordPolicyLocked(old)
-	for id, record := range t.records {
-		switch extra := record.extraPolicies; {
-		case len(record.copies()) == 0: // it may take no turn
-			continue
-		case slices.ContainsFunc(extra, old.Equal):
-		case len(extra) == maxExtraPolicies:
-			t.refuseLocked(id)
-			continue
-		default:
-			record.extraPolicies = append(slices.Clip(extra), old)
+	for id := range t.records {
+		e := &policyReplaced{old: old}
+		if t.applyLocked(id, e); e.kept {
+			threads++
 		}
-		threads++
 	}
 	return threads
+}
+
+// policyReplaced: a policy is no longer the active one. An open thread is still checked against it.
+type policyReplaced struct {
+	old  *policy.Policy
+	kept bool // set by change
+}
+
+func (e *policyReplaced) change(r *threadRecord) {
+	switch extra := r.extraPolicies; {
+	case len(r.copies()) == 0: // it may take no turn
+		return
+	case slices.ContainsFunc(extra, e.old.Equal):
+	case len(extra) == maxExtraPolicies:
+		r.end(refused)
+		return
+	default:
+		r.extraPolicies = append(slices.Clip(extra), e.old)
+	}
+	e.kept = true
 }
 
 // hasEnforcedPolicy reports whether a thread has an extra policy that was enforced.

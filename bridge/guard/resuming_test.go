@@ -33,7 +33,7 @@ func TestResumesOfOneThread(t *testing.T) {
 			t.Error("the other client did not wait for the second request")
 		}
 		second()
-		if synctest.Wait(); !began || len(all.resuming) != 0 {
+		if synctest.Wait(); !began || len(all.records) != 0 {
 			t.Error("a request stays")
 		}
 	})

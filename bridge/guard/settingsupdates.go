@@ -11,6 +11,8 @@ type settingsUpdates struct {
 	got   map[*Guard]uint64              // number of the next report that a client gets
 }
 
+func (u *settingsUpdates) isEmpty() bool { return u.next == 0 && len(u.got) == 0 }
+
 // maxUpdates is by how many reports a client may be slower than another one.
 const maxUpdates = 32
 
@@ -41,12 +43,10 @@ func (u *settingsUpdates) gotAll(client *Guard) {
 	u.got[client] = u.next
 }
 
-// forgetClient forgets which reports a client has got, and which settings it sees. Its connection has ended.
-func (t *threads) forgetClient(client *Guard) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, record := range t.records {
-		delete(record.updates.got, client)
-		delete(record.shownApprovals, client)
-	}
+// clientLeft: the connection of a client has ended.
+type clientLeft struct{ client *Guard }
+
+func (e clientLeft) change(r *threadRecord) {
+	delete(r.updates.got, e.client)
+	delete(r.shownApprovals, e.client)
 }

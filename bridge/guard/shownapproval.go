@@ -17,25 +17,24 @@ import (
 // settingsNotification is the notification by which clients learn of a change of a thread's settings.
 const settingsNotification = "thread/settings/updated"
 
-// noteShown records the approval policy that a client sees for a thread whose notifications it gets.
-func (t *threads) noteShown(id string, client *Guard, approval []byte) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record := t.recordLocked(id)
-	if record.shownApprovals == nil {
-		record.shownApprovals = make(map[*Guard]string)
-	}
-	record.shownApprovals[client] = string(approval)
+// approvalShown: a client that gets the notifications of the thread sees an approval policy.
+type approvalShown struct {
+	addsRecord
+	client   *Guard
+	approval string
 }
 
-// forgetShown records that a client gets no more notifications of a thread.
-func (t *threads) forgetShown(id string, client *Guard) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if record := t.records[id]; record != nil {
-		delete(record.shownApprovals, client)
+func (e approvalShown) change(r *threadRecord) {
+	if r.shownApprovals == nil {
+		r.shownApprovals = make(map[*Guard]string)
 	}
+	r.shownApprovals[e.client] = e.approval
 }
+
+// clientUnsubscribed: a client gets no more notifications of the thread.
+type clientUnsubscribed struct{ client *Guard }
+
+func (e clientUnsubscribed) change(r *threadRecord) { delete(r.shownApprovals, e.client) }
 
 // shownThreads returns the threads whose notifications a client gets.
 func (t *threads) shownThreads(client *Guard) (ids []string) {
@@ -207,6 +206,6 @@ func (g *Guard) showApproval(id string) {
 	if e, err = rpc.ParseEnvelope(line); err != nil {
 		panic(err) // it is JSON
 	}
-	g.threads.noteShown(id, g, shown)
+	g.threads.apply(id, approvalShown{client: g, approval: string(shown)})
 	g.peer.Notify(settingsNotification, json.RawMessage(e.Root().Get("params").Raw()))
 }

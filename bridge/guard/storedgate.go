@@ -102,7 +102,7 @@ func (g *Guard) requireGateRecord(ctx context.Context, method, thread string, op
 	g.gateWrites.Lock()
 	defer g.gateWrites.Unlock()
 	if opens {
-		g.threads.noteRecorded(thread, nil)
+		g.threads.apply(thread, gateRecorded{})
 	}
 	err := g.writeGate(ctx, thread, gateState{gated: true})
 	if err == nil {
@@ -152,10 +152,10 @@ func (g *Guard) writeGate(ctx context.Context, thread string, state gateState) e
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if err := g.gateRecord.SetGate(ctx, thread, state.gated, state.known, state.roots); err != nil {
-		g.threads.noteRecorded(thread, nil)
+		g.threads.apply(thread, gateRecorded{})
 		return err
 	}
-	g.threads.noteRecorded(thread, &state)
+	g.threads.apply(thread, gateRecorded{&state})
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (g *Guard) deleteGate(ctx context.Context, thread string) {
 	defer g.gateWrites.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortRecordTimeout)
 	defer cancel()
-	g.threads.noteRecorded(thread, nil)
+	g.threads.apply(thread, gateRecorded{})
 	if err := g.gateRecord.DeleteGate(ctx, thread); err != nil {
 		g.log.Error("the record of a deleted thread can't be removed", "thread", thread, "error", err)
 	}
@@ -182,11 +182,7 @@ func (t *threads) isRecorded(id string, state gateState) bool {
 	return record != nil && record.recordedGate != nil && *record.recordedGate == state
 }
 
-// noteRecorded notes what the record of a thread has; nil if that is not known.
-func (t *threads) noteRecorded(id string, state *gateState) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if record := t.records[id]; record != nil {
-		record.recordedGate = state
-	}
-}
+// gateRecorded: the GateRecord has a state of the thread; nil if it is not known.
+type gateRecorded struct{ state *gateState }
+
+func (e gateRecorded) change(r *threadRecord) { r.recordedGate = e.state }

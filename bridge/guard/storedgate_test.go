@@ -37,7 +37,7 @@ func TestGateRecordOfThread(t *testing.T) {
 	const id = "01900000-0000-7000-8000-000000000001"
 	for _, known := range []string{"", "/work"} {
 		w.g.threads.mu.Lock()
-		w.g.threads.recordLocked(id).verified = &thread{Thread: policy.Thread{ID: id, KnownFolder: known}}
+		w.g.threads.recordLocked(id).allow(&thread{Thread: policy.Thread{ID: id, KnownFolder: known}})
 		w.g.threads.mu.Unlock()
 		w.g.recordGate(t.Context(), id)
 		if got, found := records[id]; !found || got.known != known {

@@ -20,7 +20,7 @@ type threadModel struct {
 	active   int
 	refs     map[string]*threadReference
 	pending  []*pendingStep
-	idle     map[string]idleThread // as the guard has looked at it earlier
+	idle     map[string]uint64 // as the guard has looked at it earlier
 }
 
 // settingsReference are settings of a thread.
@@ -272,19 +272,19 @@ func TestThreadsAreAsTheReference(t *testing.T) {
 			},
 			"revoke": func(t *rapid.T) {
 				id, ref := pick(t)
-				threads.revoke(id)
+				threads.apply(id, threadRevoked{})
 				ref.end()
 			},
 			"close": func(t *rapid.T) {
 				id, ref := pick(t)
-				threads.unload(id)
+				threads.apply(id, threadUnloaded{})
 				ref.end()
 				ref.extra = nil
 			},
 			"look at idle threads": func(*rapid.T) {
-				m.idle = make(map[string]idleThread)
+				m.idle = make(map[string]uint64)
 				for id, record := range threads.records {
-					m.idle[id] = idleThread{changed: record.changed}
+					m.idle[id] = record.version
 				}
 			},
 			"forget": func(*rapid.T) {

@@ -1,15 +1,35 @@
 package guard
 
 import (
+	"errors"
 	"slices"
 
 	"codex-bridge.example/bridge/policy"
 )
 
+// threadState says whether a thread may take turns, and why it may not.
+type threadState int
+
+const (
+	// unopened: no client has opened the thread since its record began.
+	unopened threadState = iota
+	// opening: the thread takes no turns until its pending verification has ended.
+	opening
+	// verified: the thread may take turns. A verification may be pending.
+	verified
+	// refused: the thread takes no turns until a client opens it again.
+	refused
+	// unsubscribed: as refused, because the client has left the thread.
+	unsubscribed
+	// unloaded: as refused, because Codex has unloaded the thread.
+	unloaded
+)
+
 // threadRecord is what the guard knows of one thread. It ends when Codex has neither the thread nor one
-// of its agents in memory. The mutex of threads guards it.
+// of its agents in memory. The mutex of threads guards it, and only apply changes it.
 type threadRecord struct {
-	// verified is the thread if it may take turns: the policies allow its last reported settings.
+	state threadState
+	// verified is the thread if its state is verified: the policies allow its last reported settings.
 	// Under audit all threads are verified; differences were logged, and each turn is checked.
 	verified *thread
 	// pending is the verification that asks the disk; nil if there is none.
@@ -26,8 +46,13 @@ type threadRecord struct {
 	// openedByClient reports that the client has tried to open the thread. It never counts as the
 	// subagent of another thread.
 	openedByClient bool
-	// gateChanges are the pending requests that change the thread's gate.
-	gateChanges []*gateChange
+	// requests are the pending requests of clients about the thread.
+	requests threadRequests
+	// writable are the folders that Codex has let commands of the thread write, canonical, each once.
+	// None is removed while Codex has the thread. The slice is replaced, never changed.
+	writable []string
+	// widened are folders that a change makes writable. apply adds them to those of all threads.
+	widened []string
 	// shownApprovals are the approval policies that the clients see which get notifications of the thread.
 	shownApprovals map[*Guard]string
 	// recordedGate is what the GateRecord has of the thread; nil if the guard has not written it.
@@ -36,32 +61,42 @@ type threadRecord struct {
 	updates settingsUpdates
 	// loaded is what Codex may have in memory; nil if no request has opened the thread.
 	loaded *loadedThread
-	// changed is the number of the last change of the record.
-	changed uint64
+	// version is the number of the last change of the record.
+	version uint64
 }
 
-// recordLocked returns the record of a thread to change it; it creates one if there is none.
-func (t *threads) recordLocked(id string) *threadRecord {
-	record := t.records[id]
-	if record == nil {
-		if t.records == nil {
-			t.records = make(map[string]*threadRecord)
-		}
-		record = new(threadRecord)
-		t.records[id] = record
-	}
-	t.recordChanges++
-	record.changed = t.recordChanges
-	return record
+// threadRequests are the pending requests of clients about a thread.
+type threadRequests struct {
+	// opening is closed after the response to the last request that opens the thread, or that ends its
+	// notifications; nil if there is none.
+	opening chan struct{}
+	// resuming are the requests of the client that resumes the thread; nil if there are none.
+	resuming *resuming
+	// gateChanges are those that change the thread's gate. The slice is replaced, never changed.
+	gateChanges []*gateChange
 }
 
-// loadedLocked returns what Codex may have in memory of a thread, to change it.
-func (t *threads) loadedLocked(id string) *loadedThread {
-	record := t.recordLocked(id)
-	if record.loaded == nil {
-		record.loaded = new(loadedThread)
+func (r threadRequests) any() bool {
+	return r.opening != nil || r.resuming != nil || len(r.gateChanges) > 0
+}
+
+// check returns an error if the record contradicts itself. Tests check each change.
+func (r *threadRecord) check() error {
+	switch {
+	case (r.state == verified) != (r.verified != nil):
+		return errors.New("a thread may take turns only if it is verified")
+	case r.state == opening && r.pending == nil:
+		return errors.New("no verification ends the opening")
+	case r.pending != nil && r.state != opening && r.state != verified:
+		return errors.New("a verification is pending of a thread that takes no turns")
+	case r.pending != nil && !r.pending.opens && r.pending.one == nil:
+		return errors.New("a verification has no thread")
+	case len(r.extraPolicies) > maxExtraPolicies:
+		return errors.New("the thread has too many policies")
+	case r.widened != nil:
+		return errors.New("folders are not writable yet")
 	}
-	return record.loaded
+	return nil
 }
 
 // copies returns the thread as it is verified, and as it is being verified.
@@ -76,103 +111,37 @@ func (r *threadRecord) copies() []*thread {
 	return all
 }
 
-// allowLocked lets a thread take turns.
-func (t *threads) allowLocked(record *threadRecord, one *thread) {
-	record.verified = one
-	t.updateFoldersLocked()
+// takesOrAwaitsTurns reports whether the thread may take turns, or may after its pending verification.
+func (r *threadRecord) takesOrAwaitsTurns() bool { return r.state == verified || r.state == opening }
+
+// isIdle reports whether the thread takes no turns, and no request is about it.
+func (r *threadRecord) isIdle() bool { return !r.takesOrAwaitsTurns() && !r.requests.any() }
+
+// isEmpty reports whether nothing is known of the thread, so that its record ends.
+func (r *threadRecord) isEmpty() bool {
+	return r.isIdle() && !r.openedByClient && !r.mayRerun && r.loaded == nil && r.writable == nil &&
+		len(r.shownApprovals) == 0 && r.recordedGate == nil && r.updates.isEmpty()
 }
 
-// stopLocked lets a thread take no turns until a pending verification has ended.
-func (t *threads) stopLocked(record *threadRecord) {
-	if record.verified != nil {
-		record.verified = nil
-		t.updateFoldersLocked()
+// loadedThread returns what Codex may have in memory, to change it.
+func (r *threadRecord) loadedThread() *loadedThread {
+	if r.loaded == nil {
+		r.loaded = new(loadedThread)
 	}
+	return r.loaded
 }
 
-// refuseLocked lets a thread take no turns until the client opens it again. A pending verification
-// changes that no more.
-func (t *threads) refuseLocked(id string) {
-	if t.records[id] == nil {
-		return
-	}
-	record := t.recordLocked(id)
-	record.endVerification()
-	t.stopLocked(record)
-}
+// allow lets the thread take turns.
+func (r *threadRecord) allow(one *thread) { r.state, r.verified = verified, one }
 
-// stop lets a thread take no turns until its pending verification has ended.
-func (t *threads) stop(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if record := t.records[id]; record != nil && record.pending != nil {
-		t.stopLocked(record)
-	}
-}
+// stop lets the thread take no turns until its pending verification has ended.
+func (r *threadRecord) stop() { r.state, r.verified = opening, nil }
 
-// updateFoldersLocked sets folders after a change of the verified threads.
-func (t *threads) updateFoldersLocked() {
-	var folders []string
-	for _, record := range t.records {
-		if record.verified != nil {
-			folders = append(folders, record.verified.Workspace)
-		}
-	}
-	slices.Sort(folders)
-	folders = slices.Compact(folders)
-	t.folders.Store(&folders)
-}
+// end lets the thread take no turns until the client opens it again. A pending verification changes that
+// no more.
+func (r *threadRecord) end(state threadState) { r.state, r.verified, r.pending = state, nil, nil }
 
-// revoke removes a thread from the verified ones until the client opens it again. Codex may still have
-// it in memory.
-func (t *threads) revoke(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if record := t.records[id]; record != nil && record.loaded != nil {
-		record.loaded.enforced, record.loaded.varied = false, true
-	}
-	t.refuseLocked(id)
-}
-
-// removeVerified removes a thread from the verified ones. The rest of its record stays as it is.
-func (t *threads) removeVerified(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.refuseLocked(id)
-}
-
-// revokeAll removes all threads from the verified ones. A response that opens a thread still counts.
-func (t *threads) revokeAll() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for id, record := range t.records {
-		if record.pending != nil && record.pending.opens {
-			record.pending.one = nil
-			t.stopLocked(record)
-			continue
-		}
-		if record.verified != nil || record.pending != nil {
-			t.refuseLocked(id)
-		}
-	}
-}
-
-// count returns the number of threads that may take turns.
-func (t *threads) count() (n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, record := range t.records {
-		if record.verified != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// isOpenedByClient reports whether the client has tried to open the thread.
-func (t *threads) isOpenedByClient(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record := t.records[id]
-	return record != nil && record.openedByClient
+// addWritable adds canonical folders to those that commands of the thread can write.
+func (r *threadRecord) addWritable(folders []string) {
+	r.writable = append(slices.Clip(r.writable), missing(r.writable, folders)...)
 }

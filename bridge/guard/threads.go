@@ -12,8 +12,8 @@ import (
 )
 
 // threads has the state of all threads that the Guard knows. mu guards all fields except folders
-// and writable, which are safe for concurrent use. Nothing waits or asks the disk while mu is held. The
-// slices pastPolicies, starting and projects are replaced, never changed.
+// and writable, which are safe for concurrent use. Nothing waits or asks the disk while mu is held. Only
+// apply changes a record. The slices pastPolicies, starting and projects are replaced, never changed.
 type threads struct {
 	mu sync.Mutex
 	// records are the threads that Codex may have in memory, or whose agents it may, by id.
@@ -26,11 +26,6 @@ type threads struct {
 	// except the active one: at most one more than maxExtraPolicies.
 	pastPolicies []*policy.Policy
 	changeCount  uint64 // number of gate changes so far
-	// opening has, for each thread that a pending request opens, a channel that is closed after the
-	// response.
-	opening map[string]chan struct{}
-	// resuming has the clients with a pending thread/resume, by thread.
-	resuming map[string]*resuming
 	// starting are the channels of pending requests that create a thread.
 	starting []chan struct{}
 	// projects are the values of policy.Thread.Project of all requests since the bridge started that
@@ -95,23 +90,24 @@ func (r *threadRecord) noteApproval(approval rpc.Value) {
 	r.mayRerun = r.mayRerun || policy.RerunsOutside(approval.Raw())
 }
 
-// unload removes a thread that Codex has unloaded. Its record keeps the earlier settings, which an agent
-// of the thread may still have.
-func (t *threads) unload(id string) {
+// count returns the number of threads that may take turns.
+func (t *threads) count() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.writable.remove(id)
-	t.refuseLocked(id)
+	for _, record := range t.records {
+		if record.state == verified {
+			n++
+		}
+	}
+	return n
+}
+
+// isOpenedByClient reports whether the client has tried to open the thread.
+func (t *threads) isOpenedByClient(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	record := t.records[id]
-	if record == nil {
-		return
-	}
-	record.extraPolicies, record.folderDigests, record.updates, record.shownApprovals = nil, nil, settingsUpdates{}, nil
-	if record.loaded != nil {
-		record.loaded.unload()
-	} else if len(record.gateChanges) == 0 {
-		delete(t.records, id)
-	}
+	return record != nil && record.openedByClient
 }
 
 // copyResult copies a result or the params of a notification, without the thread's history.

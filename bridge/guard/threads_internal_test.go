@@ -52,7 +52,7 @@ type busyPaths struct {
 
 func (b *busyPaths) Canonical(path string) (string, error) {
 	b.n++
-	b.writable.add("", []string{fmt.Sprint("/busy", b.n)})
+	b.writable.add([]string{fmt.Sprint("/busy", b.n)})
 	return b.Paths.Canonical(path)
 }
 
@@ -107,7 +107,7 @@ func TestPermitsNoCallOfARevokedThread(t *testing.T) {
 		record := w.g.threads.recordLocked("t")
 		record.openedByClient = true
 		if verified {
-			record.verified = &thread{Thread: *w.thread}
+			record.allow(&thread{Thread: *w.thread})
 		}
 		use := policy.ToolCall{Name: "mcp__x__y", Input: value(t, `{}`)}
 		if got := w.g.Permits(t.Context(), "t", "u", use, nil); got != verified {
@@ -119,10 +119,10 @@ func TestPermitsNoCallOfARevokedThread(t *testing.T) {
 // setVerified makes threads the only verified ones.
 func (t *threads) setVerified(all map[string]*thread) {
 	for _, record := range t.records {
-		record.verified = nil
+		record.end(refused)
 	}
 	for id, one := range all {
-		t.recordLocked(id).verified = one
+		t.recordLocked(id).allow(one)
 	}
 }
 

@@ -23,8 +23,7 @@ type verification struct {
 // policy changes.
 const maxVerifyTries = 100
 
-// beginVerification returns the pending verification of a thread, and whether it is new. It has the
-// thread as it is now.
+// beginVerification returns the pending verification of a verified thread, or a new one.
 func (r *threadRecord) beginVerification() (v *verification, isNew bool) {
 	if r.pending != nil {
 		return r.pending, false
@@ -32,14 +31,6 @@ func (r *threadRecord) beginVerification() (v *verification, isNew bool) {
 	one := *r.verified
 	r.pending = &verification{one: &one, done: make(chan struct{})}
 	return r.pending, true
-}
-
-// endVerification ends a pending verification. Messages that wait for it go on.
-func (r *threadRecord) endVerification() {
-	if r.pending != nil {
-		close(r.pending.done)
-		r.pending = nil
-	}
 }
 
 // check returns the thread as the policies allow it. The error says why one does not.
@@ -71,61 +62,74 @@ func (one *thread) verifyReported(reported []*rpc.Doc, policies []*policy.Policy
 	return nil
 }
 
-// tryLocked verifies a thread with the answers that the disk has given. known is false if one is missing.
-func (t *threads) tryLocked(id string, record *threadRecord, answers *diskAnswers, active *policy.Policy) (checked *thread, known bool, err *rpc.Error) {
+// try verifies the thread with the answers that the disk has given. known is false if one is missing.
+func (r *threadRecord) try(answers *diskAnswers, active *policy.Policy) (checked *thread, known bool, err *rpc.Error) {
 	answers.missed = false
-	record.pending.one.written = t.writable.of(id)
-	checked, err = record.pending.check(answers, active, record.extraPolicies, record.gateChanges)
+	r.pending.one.written = r.writable
+	checked, err = r.pending.check(answers, active, r.extraPolicies, r.requests.gateChanges)
 	return checked, !answers.missed, err
 }
 
-// applyLocked lets a thread take turns after a verification.
-func (t *threads) applyLocked(id string, record *threadRecord, checked *thread) {
-	if len(record.pending.reported) > 0 {
-		t.loadedLocked(id).setVerified(checked.Thread)
-		t.writable.add(id, checked.WritableFolders())
+// allowChecked lets the thread take turns after a verification.
+func (r *threadRecord) allowChecked(checked *thread) {
+	if len(r.pending.reported) > 0 {
+		r.loadedThread().setVerified(checked.Thread)
+		r.widened = checked.WritableFolders()
+		r.addWritable(r.widened)
 	}
-	t.allowLocked(record, checked)
+	r.allow(checked)
 }
 
-// beginUpdate records the settings of a thread/settings/updated that a client got, unless another client
-// got it before. It returns the verification that the caller must finish, nil if there is none. Until it is
-// finished, the thread takes turns only if the policies allow the settings by the earlier answers of the disk.
-func (t *threads) beginUpdate(active func() *policy.Policy, client *Guard, id string, settings rpc.Value) *verification {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record := t.recordLocked(id)
-	if !record.updates.isNew(client, settings.Raw()) {
-		return nil
+// settingsReported: Codex has reported settings of the thread to a client. Another client may have got them
+// before. Until the verification has ended, the thread takes turns only if the policies allow the settings by
+// the earlier answers of the disk.
+type settingsReported struct {
+	addsRecord
+	client   *Guard
+	settings rpc.Value
+	active   func() *policy.Policy
+	finish   *verification // set by change: the verification that the caller must finish; nil if there is none
+}
+
+func (e *settingsReported) change(r *threadRecord) {
+	if !r.updates.isNew(e.client, e.settings.Raw()) {
+		return
 	}
-	record.noteApproval(settings.Get("approvalPolicy"))
-	if record.verified == nil && record.pending == nil {
-		if record.loaded != nil {
-			record.loaded.updateLeft(settings)
+	r.noteApproval(e.settings.Get("approvalPolicy"))
+	if !r.takesOrAwaitsTurns() {
+		if r.loaded != nil {
+			r.loaded.updateLeft(e.settings)
 		}
-		return nil
+		return
 	}
-	v, isNew := record.beginVerification()
+	v, isNew := r.beginVerification()
 	if len(v.reported) == maxUpdates {
-		record.loaded.varied = true
-		t.refuseLocked(id)
-		return nil
+		r.loadedThread().varied = true
+		r.end(refused)
+		return
 	}
-	v.reported = append(slices.Clip(v.reported), copyResult(settings))
+	v.reported = append(slices.Clip(v.reported), copyResult(e.settings))
 	if v.opens { // the response is verified with them
-		t.stopLocked(record)
-		return nil
+		r.stop()
+		return
 	}
-	checked, known, err := t.tryLocked(id, record, v.one.known(), active())
+	checked, known, err := r.try(v.one.known(), e.active())
 	if known && err == nil {
-		t.applyLocked(id, record, checked)
+		r.allowChecked(checked)
 	} else {
-		t.stopLocked(record)
+		r.stop()
 	}
-	if !isNew {
-		return nil
+	if isNew {
+		e.finish = v
 	}
-	return v
+}
+
+// beginUpdate applies settingsReported, and returns the verification that the caller must finish; nil if
+// there is none.
+func (t *threads) beginUpdate(active func() *policy.Policy, client *Guard, id string, settings rpc.Value) *verification {
+	e := &settingsReported{client: client, settings: settings, active: active}
+	t.apply(id, e)
+	return e.finish
 }
 
 // finish verifies a thread with new answers of the disk.
@@ -140,41 +144,58 @@ func (t *threads) finish(active func() *policy.Policy, id string, v *verificatio
 		again()
 		answers.asks = false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if record := t.records[id]; record != nil && record.pending == v {
-		t.refuseLocked(id)
-	}
+	t.apply(id, verificationFailed{v})
 	return rpc.Errorf(rpc.CodeOverloaded, "the thread's policies keep changing; resume it")
+}
+
+// verificationFailed: a verification has not come to a result.
+type verificationFailed struct{ v *verification }
+
+func (e verificationFailed) change(r *threadRecord) {
+	if r.pending == e.v {
+		r.end(refused)
+	}
 }
 
 // tryFinish ends a verification if the answers are enough. Otherwise it returns the function that asks
 // the disk.
 func (t *threads) tryFinish(active func() *policy.Policy, id string, v *verification, answers *diskAnswers) (ask func(), ended bool, err *rpc.Error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	record := t.records[id]
-	if record == nil || record.pending != v {
-		return nil, true, nil
+	e := &diskAnswered{v: v, answers: answers, active: active}
+	t.apply(id, e)
+	return e.ask, e.ask == nil, e.err
+}
+
+// diskAnswered: the disk has answered for a verification. The result counts only if the verification is
+// still pending.
+type diskAnswered struct {
+	v       *verification
+	answers *diskAnswers
+	active  func() *policy.Policy
+
+	ask func()     // set by change: asks the disk, if the answers are not enough
+	err *rpc.Error // set by change: why the thread takes no turns
+}
+
+func (e *diskAnswered) change(r *threadRecord) {
+	if r.pending != e.v {
+		return
 	}
-	record = t.recordLocked(id)
-	p := active()
-	checked, known, err := t.tryLocked(id, record, answers, p)
-	if !known {
-		now, one, extra, changes := *v, *v.one, record.extraPolicies, record.gateChanges
+	p := e.active()
+	checked, known, err := r.try(e.answers, p)
+	switch e.err = err; {
+	case !known:
+		now, one, extra, changes := *e.v, *e.v.one, r.extraPolicies, r.requests.gateChanges
 		now.one = &one // the thread may change without the lock
-		return func() { _, _ = now.check(answers, p, extra, changes) }, false, nil
-	}
-	if err != nil {
-		if len(v.reported) > 0 {
-			t.loadedLocked(id).varied = true
+		e.ask, e.err = func() { _, _ = now.check(e.answers, p, extra, changes) }, nil
+	case err != nil:
+		if len(e.v.reported) > 0 {
+			r.loadedThread().varied = true
 		}
-		t.refuseLocked(id)
-		return nil, true, err
+		r.end(refused)
+	default:
+		r.allowChecked(checked)
+		r.pending = nil
 	}
-	t.applyLocked(id, record, checked)
-	record.endVerification()
-	return nil, true, nil
 }
 
 // verifyAll removes the threads that the active policy does not allow from the verified ones. Threads
@@ -192,40 +213,49 @@ func (t *threads) beginVerifyAll(p *policy.Policy) map[string]*verification {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	unknown := make(map[string]*verification)
-	for id, record := range t.records {
-		if record.verified == nil && (record.pending == nil || record.pending.opens) {
-			continue
-		}
-		if v := t.beginVerifyLocked(id, record, p, p); v != nil {
-			unknown[id] = v
+	for id := range t.records {
+		e := &policyActive{p: p}
+		if t.applyLocked(id, e); e.finish != nil {
+			unknown[id] = e.finish
 		}
 	}
 	return unknown
 }
 
-// beginVerifyLocked verifies a thread against a further policy, with the earlier answers of the disk. It
-// returns the verification that the caller must finish; nil if there is none.
-func (t *threads) beginVerifyLocked(id string, record *threadRecord, active, p *policy.Policy) *verification {
-	v, isNew := record.beginVerification()
-	record = t.recordLocked(id)
+// policyActive: a policy is the active one from now on.
+type policyActive struct {
+	p      *policy.Policy
+	finish *verification // set by change: the verification that the caller must finish; nil if there is none
+}
+
+func (e *policyActive) change(r *threadRecord) {
+	if r.state == verified || r.pending != nil && !r.pending.opens {
+		e.finish = r.verifyAgainst(e.p, e.p)
+	}
+}
+
+// verifyAgainst verifies the thread against a further policy, with the earlier answers of the disk. It
+// returns the verification that must be finished; nil if there is none.
+func (r *threadRecord) verifyAgainst(active, p *policy.Policy) *verification {
+	v, isNew := r.beginVerification()
 	if v.opens { // the response is verified against the active policy, too
-		if !record.keepsUnder(p) {
+		if !r.keepsUnder(p) {
 			v.one = nil
 		}
-		t.stopLocked(record)
+		r.stop()
 		return nil
 	}
 	v.policies = append(slices.Clip(v.policies), p)
-	switch checked, known, err := t.tryLocked(id, record, v.one.known(), active); {
+	switch checked, known, err := r.try(v.one.known(), active); {
 	case known && err != nil:
-		t.refuseLocked(id)
+		r.end(refused)
 	case known:
-		t.applyLocked(id, record, checked)
+		r.allowChecked(checked)
 		if isNew {
-			record.endVerification()
+			r.pending = nil
 		}
 	default:
-		t.stopLocked(record)
+		r.stop()
 		if isNew {
 			return v
 		}

@@ -148,7 +148,7 @@ func TestReportedSettingsCountAtOnce(t *testing.T) {
 		if (one != nil) != allowed || allowed && string(one.Approval) != `"untrusted"` {
 			t.Errorf("%s: the thread is %+v", approval, one)
 		}
-		w.g.threads.setRollout("slow", "/file")
+		w.g.threads.apply("slow", rolloutMoved{"/file"})
 		close(slow.release)
 		if err := <-done; (err == nil) != allowed {
 			t.Errorf("%s: %v", approval, err)
@@ -172,10 +172,10 @@ func TestVerificationOfAThreadThatHasEnded(t *testing.T) {
 		stays bool // a thread whose settings were reported takes turns then
 	}{
 		"nothing":           {func(*agentWorld, *threads) {}, true, true},
-		"closed":            {func(_ *agentWorld, t *threads) { t.unload("slow") }, false, false},
+		"closed":            {func(_ *agentWorld, t *threads) { t.apply("slow", threadUnloaded{}) }, false, false},
 		"unsubscribed":      {func(_ *agentWorld, t *threads) { t.unsubscribe("slow", true) }, false, false},
-		"revoked":           {func(_ *agentWorld, t *threads) { t.revoke("slow") }, false, false},
-		"a policy enforced": {func(_ *agentWorld, t *threads) { t.revokeAll() }, true, false},
+		"revoked":           {func(_ *agentWorld, t *threads) { t.apply("slow", threadRevoked{}) }, false, false},
+		"a policy enforced": {func(_ *agentWorld, t *threads) { t.applyAll(enforcementBegun{}) }, true, false},
 		"another policy":    {func(w *agentWorld, t *threads) { t.keepPolicy(later(w)); t.beginVerifyAll(later(w)) }, true, true},
 		"forbidden since": {func(w *agentWorld, t *threads) {
 			cfg := config.Default().Policy

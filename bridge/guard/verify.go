@@ -42,10 +42,13 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		}()
 		result := a.Result()
 		if !result.Exists() {
-			g.threads.addOverlay(id, policies, outcome) // Codex may have loaded it before an error
+			if id == "" {
+				return // no thread was opened, or its id is not known
+			}
+			g.threads.apply(id, overlayAnswered{policies: policies, outcome: outcome}) // Codex may have loaded it before an error
 			if a.Outcome() == bridge.Unknown {
-				g.threads.revoke(id) // Codex may have changed its settings
-				g.threads.registerProfile(id, d.Sent.Profile)
+				g.threads.apply(id, threadRevoked{}) // Codex may have changed its settings
+				g.threads.apply(id, profileSent{fence: d.Sent.Profile})
 			}
 			return // Codex returned an error, or the response is too large to parse
 		}
@@ -55,9 +58,11 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 		}
 		// The policy may have changed since the request. The response to a request that was sent
 		// under audit stays as it is; the current policy decides whether the thread may take turns.
-		g.threads.addOverlay(opened, policies, outcome)
+		if opened != "" {
+			g.threads.apply(opened, overlayAnswered{policies: policies, outcome: outcome})
+		}
 		if !enforced {
-			g.threads.registerUnenforced(opened)
+			g.threads.apply(opened, openedUnenforced{})
 		}
 		sent := *d.Sent
 		sent.Loaded = wasOpen && opened == id || slices.Contains(loaded, opened)
@@ -71,8 +76,11 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			}
 		}
 		err := g.registerOpened(openedThread{sent: &sent, result: result, world: state, order: change.order, own: own})
-		if err == nil && enforced && !g.threads.registerEnforced(opened, slices.Contains(loaded, opened)) {
-			err = openedUnenforcedError(d.Sent.Method)
+		if err == nil && enforced {
+			how := &openedEnforced{wasLoaded: slices.Contains(loaded, opened)}
+			if g.threads.apply(opened, how); how.isRefused {
+				err = openedUnenforcedError(d.Sent.Method)
+			}
 		}
 		if err == nil && enforced {
 			err = g.requireOverlay(d.Sent.Method, opened, policies, loaded != nil && !slices.Contains(loaded, opened))
@@ -86,7 +94,7 @@ func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Pol
 			return
 		}
 		if !enforced && g.Enforces() {
-			g.threads.revoke(opened) // as in SetPolicy
+			g.threads.apply(opened, threadRevoked{}) // as in SetPolicy
 		}
 		g.showOpened(opened, namesSandbox, a)
 		if enforced {
@@ -108,7 +116,7 @@ func (g *Guard) showOpened(thread string, namesSandbox bool, a *bridge.ServerRes
 		patch.Set(result, "approvalPolicy", shown)
 		approval = shown
 	}
-	g.threads.noteShown(thread, g, approval)
+	g.threads.apply(thread, approvalShown{client: g, approval: string(approval)})
 	const profile = "activePermissionProfile"
 	if shown := p.ShownOpenedProfile(t, namesSandbox, result.Get(profile)); shown != nil {
 		patch.Set(result, profile, shown)
@@ -136,7 +144,7 @@ func (g *Guard) settingsUpdated(_ context.Context, msg *bridge.ServerMessage) {
 	g.showing.Lock() // see showApproval
 	defer g.showing.Unlock()
 	shown, msg.Line = showSettings(p, g.threads.current(id, lastGated), g.world, msg.Envelope, msg.Line)
-	g.threads.noteShown(id, g, shown)
+	g.threads.apply(id, approvalShown{client: g, approval: string(shown)})
 }
 
 // showSettings returns the line of a thread/settings/updated that the client gets, and the approval policy
@@ -172,7 +180,7 @@ func (g *Guard) threadUnloaded(ctx context.Context, msg *bridge.ServerMessage) {
 	if !ok || msg.Method == "thread/closed" && g.subscribers != nil && g.subscribers(id) {
 		return
 	}
-	g.threads.unload(id)
+	g.threads.apply(id, threadUnloaded{})
 	g.calls.forget(id)
 	g.patches.forget(id)
 	if msg.Method == "thread/deleted" {

@@ -3,29 +3,27 @@ package guard
 import (
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
-// writableFolders records the folders that Codex has let commands write since the bridge started,
-// by thread. None is removed while Codex has the thread, and none from the list of all: a command
-// can go on in the background after its turn, and replace a folder inside by a link.
+// writableFolders are the folders that Codex has let commands of any thread write since the bridge
+// started. None is removed: a command can go on in the background after its turn, and replace a folder
+// inside by a link.
 //
-// It has no lock, so that callers may hold one: the lists are replaced, never changed.
+// It has no lock, so that callers may hold one: the list is replaced, never changed.
 type writableFolders struct {
-	byThread sync.Map                 // the id of a thread → *[]string, canonical
-	all      atomic.Pointer[[]string] // canonical, each once
+	all atomic.Pointer[[]string] // canonical, each once
 }
 
 // maxWritable bounds the folders in the list of all.
 const maxWritable = 4096
 
-// add records canonical folders of a thread; "" is a thread whose id is not known yet.
-func (w *writableFolders) add(thread string, folders []string) {
-	for !w.addIf(w.all.Load(), thread, folders) {
+// add records canonical folders.
+func (w *writableFolders) add(folders []string) {
+	for !w.addIf(w.all.Load(), folders) {
 	}
 }
 
@@ -33,80 +31,77 @@ func (w *writableFolders) add(thread string, folders []string) {
 const maxReserveTries = 100
 
 // reserve records the folders that a message makes writable for a thread, before the message takes
-// effect. judge gets the folders of all threads, and returns the thread and its folders. It is
-// called again if other folders were recorded in the meantime. The result is false if that went on
-// for maxReserveTries calls; nothing is recorded then.
-func (w *writableFolders) reserve(judge func(all []string) (thread string, folders []string)) bool {
+// effect. judge gets the folders of all threads, and returns those of the message. It is called again
+// if other folders were recorded in the meantime. The result is false if that went on for
+// maxReserveTries calls; nothing is recorded then.
+func (w *writableFolders) reserve(judge func(all []string) (folders []string)) bool {
 	for range maxReserveTries {
 		seen := w.all.Load()
-		thread, folders := judge(listOf(seen))
-		if w.addIf(seen, thread, folders) {
+		if w.addIf(seen, judge(listOf(seen))) {
 			return true
 		}
 	}
 	return false
 }
 
-// addIf records folders if seen is still the list of all threads' folders.
-func (w *writableFolders) addIf(seen *[]string, thread string, folders []string) bool {
-	if len(folders) == 0 {
-		return true
-	}
-	if !w.all.CompareAndSwap(seen, withOuter(seen, folders)) {
-		return false
-	}
-	w.addOwn(thread, folders)
-	return true
-}
-
-// addOwn records the folders of a thread alone.
-func (w *writableFolders) addOwn(thread string, folders []string) {
-	if thread == "" {
-		return
-	}
-	for {
-		had, _ := w.byThread.LoadOrStore(thread, new([]string))
-		own := had.(*[]string)
-		if w.byThread.CompareAndSwap(thread, own, extended(own, missing(own, folders))) {
-			return
-		}
-	}
-}
-
-// foldersChangedError is the error for a message for which reserve returned false.
-func foldersChangedError(method string) *rpc.Error {
-	return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write; send it again", clip(method))
-}
-
-// of returns the folders of a thread.
-func (w *writableFolders) of(thread string) []string {
-	if own, has := w.byThread.Load(thread); has {
-		return *own.(*[]string)
-	}
-	return nil
+// addIf records folders if seen is still the list.
+func (w *writableFolders) addIf(seen *[]string, folders []string) bool {
+	return len(folders) == 0 || w.all.CompareAndSwap(seen, withOuter(seen, folders))
 }
 
 // ofAll returns the folders of all threads.
 func (w *writableFolders) ofAll() []string { return listOf(w.all.Load()) }
 
-// remove forgets which folders were a thread's: Codex has ended its commands.
-func (w *writableFolders) remove(thread string) { w.byThread.Delete(thread) }
+// makeWritable records canonical folders that commands of a thread can write; "" is a thread whose id is
+// not known yet.
+func (t *threads) makeWritable(id string, folders []string) {
+	if id != "" && len(missing(t.writableOf(id), folders)) == 0 {
+		return
+	}
+	t.writable.add(folders)
+	t.addWritable(id, folders)
+}
 
-// removeIf is remove, unless the thread has got other folders than own.
-func (w *writableFolders) removeIf(thread string, own *[]string) {
-	if own != nil {
-		w.byThread.CompareAndDelete(thread, own)
+// reserveWritable is writableFolders.reserve for the thread with an id.
+func (t *threads) reserveWritable(id string, judge func(all []string) (folders []string)) bool {
+	var found []string
+	ok := t.writable.reserve(func(all []string) []string {
+		found = judge(all)
+		return found
+	})
+	if ok {
+		t.addWritable(id, found)
+	}
+	return ok
+}
+
+func (t *threads) addWritable(id string, folders []string) {
+	if id != "" && len(folders) > 0 {
+		t.apply(id, foldersWritable{folders: folders})
 	}
 }
 
-// threads returns the folders of each thread.
-func (w *writableFolders) threads() map[string]*[]string {
-	all := make(map[string]*[]string)
-	w.byThread.Range(func(thread, own any) bool {
-		all[thread.(string)] = own.(*[]string)
-		return true
-	})
-	return all
+// writableOf returns the folders that commands of a thread can write.
+func (t *threads) writableOf(id string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if record := t.records[id]; record != nil {
+		return record.writable
+	}
+	return nil
+}
+
+// foldersWritable: commands of the thread can write folders. The list of all threads has them.
+type foldersWritable struct {
+	addsRecord
+	folders []string
+}
+
+func (e foldersWritable) change(r *threadRecord) { r.addWritable(e.folders) }
+
+// foldersChangedError is the error for a message for which reserve returned false.
+func foldersChangedError(method string) *rpc.Error {
+	return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write; send it again", clip(method))
 }
 
 func listOf(list *[]string) []string {
@@ -117,9 +112,9 @@ func listOf(list *[]string) []string {
 }
 
 // missing returns the folders that are not in a list, each once.
-func missing(list *[]string, folders []string) (out []string) {
+func missing(list, folders []string) (out []string) {
 	fresh := setOf(folders)
-	for _, folder := range listOf(list) {
+	for _, folder := range list {
 		delete(fresh, folder)
 	}
 	for _, folder := range folders {
@@ -131,15 +126,6 @@ func missing(list *[]string, folders []string) (out []string) {
 	return out
 }
 
-// extended returns a list with folders added, or the same list if there are none.
-func extended(list *[]string, folders []string) *[]string {
-	if len(folders) == 0 {
-		return list
-	}
-	all := slices.Concat(listOf(list), folders)
-	return &all
-}
-
 // withOuter returns the list of all threads' folders with those folders added that are in no other
 // one of them.
 //
@@ -148,12 +134,17 @@ func extended(list *[]string, folders []string) *[]string {
 func withOuter(list *[]string, folders []string) *[]string {
 	set := setOf(folders)
 	outer := slices.DeleteFunc(slices.Clone(folders), func(folder string) bool { return isInside(set, folder) })
-	added := missing(list, outer)
-	if room := max(maxWritable-len(listOf(list)), 0); len(added) > room {
+	had := listOf(list)
+	added := missing(had, outer)
+	if room := max(maxWritable-len(had), 0); len(added) > room {
 		// Every folder is inside the root folder, and so none is made writable any more.
-		added = missing(list, append(added[:room], string(filepath.Separator)))
+		added = missing(had, append(added[:room], string(filepath.Separator)))
 	}
-	return extended(list, added)
+	if len(added) == 0 {
+		return list
+	}
+	all := slices.Concat(had, added)
+	return &all
 }
 
 // isInside reports whether commands that can write one of the folders of a set can write another
