@@ -74,7 +74,7 @@ func (g *Guard) agentNameRefusal(tool, name, thread, turn string) string {
 // one of them. It returns id if the thread has no parent.
 func (g *Guard) originOf(id string) string {
 	for range maxParents {
-		one := g.children.find(g.world.CodexHome, id)
+		one := g.child(id)
 		if one == nil {
 			return id
 		}

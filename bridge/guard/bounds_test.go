@@ -20,19 +20,16 @@ func TestChildSettingsAreLookedUpOnceATurn(t *testing.T) {
 		return `{"type":"turn_context","payload":{"turn_id":"` + name + `","model":"` + model + `"}}` + "\n"
 	}
 	path := w.write("home/sessions/2024/06/10/rollout-2024-06-10T02-35-18-"+id+".jsonl", turn("u1", "m1"))
-	var c children
 	one := func() *child {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.known[id] == nil {
-			return &child{Subagent: rollout.Subagent{Path: path}}
+		if known := w.g.threads.child(id); known != nil {
+			return known
 		}
-		return c.known[id]
+		return &child{Subagent: rollout.Subagent{Path: path}}
 	}
 	expect := func(when, turn, want string) {
 		t.Helper()
 		got := ""
-		if settings := c.turnSettings(w.g.world.CodexHome, id, turn, one()); settings != nil {
+		if settings := w.g.childTurnSettings(id, turn, one()); settings != nil {
 			got, _ = settings.Root().Get("model").Text()
 		}
 		if got != want {
@@ -53,16 +50,16 @@ func TestChildSettingsAreLookedUpOnceATurn(t *testing.T) {
 
 // At most maxChildren threads are stored. Others are looked up again.
 func TestChildrenAreBounded(t *testing.T) {
-	var c children
+	var all threads
 	for i := range maxChildren {
-		c.put(strconv.Itoa(i), new(child))
+		all.setChild(strconv.Itoa(i), new(child))
 	}
-	if len(c.known) != maxChildren {
-		t.Errorf("%d are kept", len(c.known))
+	if len(all.records) != maxChildren {
+		t.Errorf("%d are kept", len(all.records))
 	}
-	c.put("more", new(child))
-	if len(c.known) > maxChildren || c.known["more"] == nil {
-		t.Errorf("%d are kept", len(c.known))
+	all.setChild("more", new(child))
+	if len(all.records) > maxChildren || all.child("more") == nil {
+		t.Errorf("%d are kept", len(all.records))
 	}
 }
 

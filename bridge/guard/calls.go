@@ -242,7 +242,6 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 	if g.calls.start(at, id) {
 		if thread != "" && strings.Contains(filepath.Base(file), thread) {
 			g.threads.apply(thread, rolloutMoved{file})
-			g.children.setPath(thread, file)
 			if call := rollout.FindCall(g.world.CodexHome, file, turn, id); runsCommand(payload, call) {
 				g.calls.set(at, id, call)
 			}
@@ -284,15 +283,4 @@ func (g *Guard) modelCall(thread, turn, id string, one *policy.Thread) rollout.C
 		return rollout.Call{}
 	}
 	return rollout.FindCall(g.world.CodexHome, one.Rollout, turn, id)
-}
-
-// setPath sets the rollout file of a known subagent's thread.
-func (c *children) setPath(id, file string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if one := c.known[id]; one != nil && one.Path != file {
-		changed := *one
-		changed.Path = file
-		c.known[id] = &changed
-	}
 }

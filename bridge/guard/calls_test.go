@@ -65,7 +65,7 @@ func TestStartCall(t *testing.T) {
 				file = w.write(base+strings.Replace(id, "a", "b", 1)+".jsonl", startedTurn+test.text)
 			}
 			w.g.threads.setVerified(map[string]*thread{id: {Thread: policy.Thread{Rollout: "before"}}})
-			w.g.children.put(id, &child{Subagent: rollout.Subagent{Path: "before"}})
+			w.g.threads.setChild(id, &child{Subagent: rollout.Subagent{Path: "before"}})
 			command := test.command
 			if command == "" {
 				command = "make"
@@ -81,7 +81,6 @@ func TestStartCall(t *testing.T) {
 				call, _ := w.g.calls.get(turnOf{id, "turn-1"}, "c1")
 				return call.Escalation
 			}
-			w.g.children.setPath("unknown", "x")
 			w.g.threads.apply("unknown", rolloutMoved{"x"})
 			if !start() || known() != test.first {
 				t.Errorf("the first call is %v", known())
@@ -94,7 +93,7 @@ func TestStartCall(t *testing.T) {
 			if test.mode == config.Off || test.file != "" {
 				want = "before"
 			}
-			if got, path := w.g.threads.records[id].verified.Rollout, w.g.children.known[id].Path; got != want || path != want {
+			if got, path := w.g.threads.records[id].verified.Rollout, w.g.child(id).Path; got != want || path != want {
 				t.Errorf("the thread's file is %s, the subagent's %s; want %s", filepath.Base(got), filepath.Base(path), filepath.Base(want))
 			}
 		})

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"slices"
-	"sync"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
@@ -10,17 +9,13 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// children has the threads of subagents. Measured: Codex opens them itself and does not report
-// their settings; their requests and hooks have ids that no client has opened. Codex's files have
-// the parent of each such thread and the settings of each of its turns. The client can't change
-// these files; to start a turn in such a thread, it has to open the thread. Safe for concurrent
-// use.
-type children struct {
-	mu    sync.Mutex
-	known map[string]*child
-}
-
-// child is a subagent's thread, with the settings of the turn that was last looked up.
+// child is a subagent's thread, with the settings of the turn that was last looked up. It is replaced, never
+// changed.
+//
+// Measured: Codex opens such threads itself and does not report their settings; their requests and hooks
+// have ids that no client has opened. Codex's files have the parent of each such thread and the settings of
+// each of its turns. The client can't change these files; to start a turn in such a thread, it has to open
+// the thread.
 type child struct {
 	rollout.Subagent
 	turn     string // "" if no turn was looked up, or its settings are unknown
@@ -28,46 +23,74 @@ type child struct {
 }
 
 const (
-	maxChildren = 256
-	maxParents  = 8 // levels of subagents
+	maxChildren = 256 // that are kept
+	maxParents  = 8   // levels of subagents
 )
 
-// find returns the thread from Codex's files; nil if it is not the thread of a subagent, or not
-// written yet.
-func (c *children) find(codexHome, id string) *child {
-	c.mu.Lock()
-	one := c.known[id]
-	c.mu.Unlock()
-	if one != nil {
+// child returns a thread from Codex's files; nil if it is not the thread of a subagent, or not written yet.
+func (g *Guard) child(id string) *child {
+	if one := g.threads.child(id); one != nil {
 		return one
 	}
-	spawned, err := rollout.FindSubagent(codexHome, id)
+	spawned, err := rollout.FindSubagent(g.world.CodexHome, id)
 	if err != nil {
 		return nil
 	}
-	one = &child{Subagent: spawned}
-	c.put(id, one)
+	one := &child{Subagent: spawned}
+	g.threads.setChild(id, one)
 	return one
 }
 
-func (c *children) put(id string, one *child) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= maxChildren {
-		c.known = make(map[string]*child) // removed threads are looked up again
+// child returns a known subagent's thread; nil for another one.
+func (t *threads) child(id string) *child {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if record := t.records[id]; record != nil {
+		return record.child
 	}
-	c.known[id] = one
+	return nil
 }
 
-// turnSettings returns the settings with which a turn started. Each turn is looked up once, because
-// later its settings may be too far from the end of the file.
-func (c *children) turnSettings(codexHome, id, turn string, one *child) *rpc.Doc {
+// setChild records a subagent's thread. If there are many, it forgets the others, which are looked up again.
+func (t *threads) setChild(id string, one *child) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := 0
+	for other, record := range t.records {
+		if record.child != nil && other != id {
+			known++
+		}
+	}
+	if known >= maxChildren {
+		for other := range t.records {
+			t.applyLocked(other, childForgotten{})
+		}
+	}
+	t.applyLocked(id, childFound{one: one})
+}
+
+// childFound: Codex's files have the thread as a subagent's.
+type childFound struct {
+	addsRecord
+	one *child
+}
+
+func (e childFound) change(r *threadRecord) { r.child = e.one }
+
+// childForgotten: the guard keeps what Codex's files have of other threads.
+type childForgotten struct{}
+
+func (childForgotten) change(r *threadRecord) { r.child = nil }
+
+// childTurnSettings returns the settings with which a turn of a subagent started. Each turn is looked up
+// once, because later its settings may be too far from the end of the file.
+func (g *Guard) childTurnSettings(id, turn string, one *child) *rpc.Doc {
 	if turn != "" && one.turn == turn {
 		return one.settings
 	}
-	settings := rollout.TurnSettings(codexHome, one.Path, turn)
+	settings := rollout.TurnSettings(g.world.CodexHome, one.Path, turn)
 	if settings != nil && turn != "" {
-		c.put(id, &child{Subagent: one.Subagent, turn: turn, settings: settings})
+		g.threads.setChild(id, &child{Subagent: one.Subagent, turn: turn, settings: settings})
 	}
 	return settings
 }
@@ -84,13 +107,13 @@ func (g *Guard) threadFor(id, turn string) *policy.Thread {
 	if root == nil {
 		return nil
 	}
-	one := g.children.find(g.world.CodexHome, id)
+	one := g.child(id)
 	if one == nil {
 		return nil
 	}
 	// Measured: a subagent keeps the settings with which it was started, even if its parent's
 	// settings change.
-	settings := g.children.turnSettings(g.world.CodexHome, id, turn, one)
+	settings := g.childTurnSettings(id, turn, one)
 	if settings == nil {
 		return nil
 	}
@@ -119,7 +142,7 @@ func (g *Guard) rootThread(p *policy.Policy, id string) *policy.Thread {
 		if g.threads.isOpenedByClient(id) {
 			return nil
 		}
-		one := g.children.find(g.world.CodexHome, id)
+		one := g.child(id)
 		if one == nil {
 			return nil
 		}
@@ -144,7 +167,7 @@ func (g *Guard) Session(thread string) string {
 
 // Parent returns the parent of a subagent's thread, or "" for another thread.
 func (g *Guard) Parent(thread string) string {
-	if one := g.children.find(g.world.CodexHome, thread); one != nil {
+	if one := g.child(thread); one != nil {
 		return one.Parent
 	}
 	return ""
@@ -167,7 +190,7 @@ func (g *Guard) isOpened(id string) bool {
 		if g.threads.isOpenedByClient(id) {
 			return true
 		}
-		one := g.children.find(g.world.CodexHome, id)
+		one := g.child(id)
 		if one == nil {
 			return false
 		}

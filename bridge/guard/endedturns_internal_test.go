@@ -50,18 +50,18 @@ func TestLateEndOfTurnKeepsMountPoints(t *testing.T) {
 		}
 	}
 	for _, one := range []*Guard{fast, slow} {
-		one.running.start("t", "one")
+		one.threads.apply("t", turnBegun{client: one, turn: "one"})
 	}
 	hold("one")
 	fast.endTurn("t", "one")
 	check("the end of the first turn")
-	fast.running.start("t", "two")
+	fast.threads.apply("t", turnBegun{client: fast, turn: "two"})
 	hold("two")
 	slow.endTurn("t", "one")
 	slow.endTurn("t", "") // thread/status/changed
 	stranger.endTurn("t", "")
 	check("late ends", "two")
-	slow.running.start("t", "two")
+	slow.threads.apply("t", turnBegun{client: slow, turn: "two"})
 	slow.endTurn("t", "of a review")
 	check("the end of the second turn")
 	hold("one")

@@ -22,12 +22,12 @@ func (g *Guard) forgetEnded(ctx context.Context) {
 		return // the next request that opens a thread tries again
 	}
 	for _, id := range loaded {
-		if g.children.find(g.world.CodexHome, id) == nil && !g.threads.isOpenedByClient(id) {
+		if g.child(id) == nil && !g.threads.isOpenedByClient(id) {
 			return
 		}
 		delete(idle, id)
 		for range maxParents {
-			one := g.children.find(g.world.CodexHome, id)
+			one := g.child(id)
 			if one == nil {
 				break
 			}
@@ -35,10 +35,7 @@ func (g *Guard) forgetEnded(ctx context.Context) {
 			delete(idle, id)
 		}
 	}
-	for _, id := range g.threads.forget(idle) {
-		g.calls.forget(id)
-		g.patches.forget(id)
-	}
+	g.threads.forget(idle)
 }
 
 // idle returns the versions of the records of idle threads; nil if there are few.
@@ -78,6 +75,6 @@ func (t *threads) forget(idle map[string]uint64) (ids []string) {
 }
 
 // threadEnded: Codex has neither the thread nor one of its agents in memory.
-type threadEnded struct{}
+type threadEnded struct{ endsThread }
 
 func (threadEnded) change(r *threadRecord) { *r = threadRecord{} }

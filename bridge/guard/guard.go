@@ -32,7 +32,6 @@ type Guard struct {
 	client                atomic.Pointer[string] // the client's name and version; nil before initialize
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
-	running               runningTurns
 	startNotices          []string                 // set by SetStartNotices
 	subscribers           func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
 	showing               sync.Mutex               // held while the client is shown settings of a thread
@@ -56,7 +55,6 @@ type shared struct {
 	configured    configuredState
 	pinArgs       []string // the policy's arguments with which Codex was started
 	threads       threads
-	children      children
 	turnSettings  turnSettings
 	patches       patches
 	calls         startedCalls
@@ -101,6 +99,7 @@ func (g *Guard) CodexHome() string { return g.world.CodexHome }
 // New returns a Guard that enforces p. world has the folders and the file system for each decision.
 func New(p *policy.Policy, world policy.State, recorder Recorder, log *slog.Logger) *Guard {
 	g := &Guard{shared: &shared{world: world, codexTimeout: codexTimeout, diskTimeout: diskTimeout, pinArgs: p.PinArgs()}, recorder: recorder, log: log}
+	g.threads.onEnd = []func(string){g.calls.forget, g.patches.forget, g.turnSettings.forget}
 	g.policy.Store(p)
 	g.unenforced.Store(p.Mode() != config.Enforce)
 	g.readRules(p)

@@ -111,7 +111,7 @@ func (g *Guard) loadedProfile(ctx context.Context, id string) *policy.Profile {
 	}
 	// A subagent has the profile that its parent had when it was started.
 	for range maxParents {
-		agent := g.children.find(g.world.CodexHome, id)
+		agent := g.child(id)
 		if agent == nil {
 			break
 		}

@@ -74,7 +74,7 @@ func (g *Guard) overlays(id string, inherited bool) (all overlaySet) {
 		return all
 	}
 	for range maxParents {
-		one := g.children.find(g.world.CodexHome, id)
+		one := g.child(id)
 		if one == nil {
 			return all
 		}

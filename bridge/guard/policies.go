@@ -114,7 +114,7 @@ func (g *Guard) openingFolders(ctx context.Context, call *bridge.ClientMessage, 
 		id, _ := call.Params.Get("threadId").Text()
 		for range maxParents { // a subagent inherits the folders of its parents
 			folders = append(folders, g.threads.workspacesOf(id)...)
-			one := g.children.find(g.world.CodexHome, id)
+			one := g.child(id)
 			if one == nil {
 				break
 			}

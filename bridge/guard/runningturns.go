@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/display"
@@ -12,46 +11,61 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// runningTurns has the turn that runs in each thread, by the notifications that one client gets. A thread
-// runs one turn at a time. Safe for concurrent use.
+// clientTurns are the turns of a thread by the notifications that one client gets. A thread runs one turn
+// at a time.
 //
 // Measured with Codex 0.169 and 0.171: on one connection, turn/started comes before the questions of its
 // turn, also for the turns of agents, reviews and the queue. A client that opens a thread during a turn gets
 // no turn/started for it, but rollout.RunningTurn has the turn.
-type runningTurns struct {
-	mu       sync.Mutex
-	byThread map[string]string // the turn's id
-	last     map[string]string // the id of the turn that has begun last, also if it has ended
+type clientTurns struct {
+	running string // the turn's id; "" if none runs
+	last    string // the id of the turn that has begun last, also if it has ended
 }
 
-// maxRunningTurns bounds runningTurns.
-const maxRunningTurns = 4096
+// turnBegun: a client learns that a turn of the thread runs.
+type turnBegun struct {
+	addsRecord
+	client *Guard
+	turn   string
+}
 
-func (r *runningTurns) start(thread, turn string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.byThread == nil || len(r.byThread) >= maxRunningTurns {
-		r.byThread = make(map[string]string) // Codex's files have the others
+func (e turnBegun) change(r *threadRecord) {
+	if r.turns == nil {
+		r.turns = make(map[*Guard]clientTurns)
 	}
-	if r.last == nil || len(r.last) >= maxRunningTurns {
-		r.last = make(map[string]string)
+	r.turns[e.client] = clientTurns{e.turn, e.turn}
+}
+
+// turnEnded: a client learns that no turn of the thread runs.
+type turnEnded struct {
+	client *Guard
+	last   string // set by change: the turn that has begun last; "" if there is none
+}
+
+func (e *turnEnded) change(r *threadRecord) {
+	if one, known := r.turns[e.client]; known {
+		e.last = one.last
+		r.turns[e.client] = clientTurns{last: one.last}
 	}
-	r.byThread[thread], r.last[thread] = turn, turn
 }
 
-// end forgets the turn of a thread, and returns the one that has begun last; "" if there is none.
-func (r *runningTurns) end(thread string) (last string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.byThread, thread)
-	return r.last[thread]
+// forgetTurn records that no turn runs in a thread, and returns the one that has begun last; "" if there is
+// none.
+func (g *Guard) forgetTurn(thread string) (last string) {
+	e := turnEnded{client: g}
+	g.threads.apply(thread, &e)
+	return e.last
 }
 
-// has reports whether a turn runs in a thread; for "", whether any does.
-func (r *runningTurns) has(thread, turn string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	running := r.byThread[thread]
+// runsTurn reports whether a turn runs in a thread; for "", whether any does.
+func (g *Guard) runsTurn(thread, turn string) bool {
+	g.threads.mu.Lock()
+	defer g.threads.mu.Unlock()
+	record := g.threads.records[thread]
+	if record == nil {
+		return false
+	}
+	running := record.turns[g].running
 	return running != "" && (turn == "" || turn == running)
 }
 
@@ -60,7 +74,7 @@ func (g *Guard) turnStarted(_ context.Context, msg *bridge.ServerMessage) {
 	params := msg.Root().Get("params")
 	thread, _ := params.Get("threadId").Text()
 	if turn, _ := params.Get("turn").Get("id").Text(); thread != "" && turn != "" {
-		g.running.start(thread, turn)
+		g.threads.apply(thread, turnBegun{client: g, turn: turn})
 	}
 }
 
@@ -88,7 +102,7 @@ func (g *Guard) threadStatusChanged(_ context.Context, msg *bridge.ServerMessage
 // thread/status/changed, also after the last client has left the thread during a turn.
 func (g *Guard) ThreadStatusChanged(params rpc.Value) {
 	if id, ended := endedThread(params); ended {
-		g.running.end(id)
+		g.forgetTurn(id)
 		g.endTurns(id)
 	}
 }
@@ -111,7 +125,7 @@ func endedThread(params rpc.Value) (id string, ended bool) {
 // endTurn forgets the turn of a thread, and removes its mount points. turn is the id that Codex reports, if it does. Of
 // several clients each one learns of the end, and a slow one perhaps during the next turn: its mount points stay.
 func (g *Guard) endTurn(thread, turn string) {
-	last := g.running.end(thread)
+	last := g.forgetTurn(thread)
 	switch {
 	case g.subscribers == nil:
 		g.endTurns(thread)
@@ -144,7 +158,7 @@ func (g *Guard) isOfRunningTurn(request *rpc.Envelope) bool {
 		return true
 	case turn == "" && namesTurn:
 		return false
-	case g.running.has(thread, turn):
+	case g.runsTurn(thread, turn):
 		return true
 	}
 	thread, turn = strings.Clone(thread), strings.Clone(turn)
@@ -160,7 +174,7 @@ func (g *Guard) rolloutOf(thread string) string {
 	if one := g.threads.peek(thread); one != nil {
 		return one.Rollout
 	}
-	if one := g.children.find(g.world.CodexHome, thread); one != nil {
+	if one := g.child(thread); one != nil {
 		return one.Path
 	}
 	return ""

@@ -49,4 +49,5 @@ type clientLeft struct{ client *Guard }
 func (e clientLeft) change(r *threadRecord) {
 	delete(r.updates.got, e.client)
 	delete(r.shownApprovals, e.client)
+	delete(r.turns, e.client)
 }

@@ -56,7 +56,7 @@ func (g *Guard) storedGate(ctx context.Context, id string) (*gateState, error) {
 		if found {
 			return &gateState{gated, known, roots}, nil
 		}
-		child := g.children.find(g.world.CodexHome, id)
+		child := g.child(id)
 		if child == nil {
 			return nil, nil
 		}

@@ -17,6 +17,11 @@ type addsRecord struct{}
 
 func (addsRecord) addRecord() {}
 
+// endsThread is part of events after which no turn or call of the thread counts any more.
+type endsThread struct{}
+
+func (endsThread) endThread() {}
+
 // checksRecords makes apply panic if a record contradicts itself. Tests set it.
 var checksRecords bool
 
@@ -38,6 +43,11 @@ func (t *threads) applyAll(e event) {
 }
 
 func (t *threads) applyLocked(id string, e event) {
+	if _, ends := e.(interface{ endThread() }); ends {
+		for _, f := range t.onEnd {
+			f(id)
+		}
+	}
 	r := t.records[id]
 	if r == nil {
 		if _, adds := e.(interface{ addRecord() }); !adds {
@@ -149,11 +159,11 @@ func (t *threads) unsubscribe(id string, isOpened bool) {
 
 // threadUnloaded: Codex has unloaded the thread. Its record keeps the earlier settings, which an agent of
 // the thread may still have.
-type threadUnloaded struct{}
+type threadUnloaded struct{ endsThread }
 
 func (threadUnloaded) change(r *threadRecord) {
 	if r.loaded == nil {
-		*r = threadRecord{requests: r.requests, mayRerun: r.mayRerun && r.requests.any()}
+		*r = threadRecord{requests: r.requests, mayRerun: r.mayRerun && r.requests.any(), turns: r.turns, child: r.child}
 		return
 	}
 	r.end(unloaded)
@@ -161,11 +171,16 @@ func (threadUnloaded) change(r *threadRecord) {
 	r.loaded.unload()
 }
 
-// rolloutMoved: Codex writes a verified thread to another file, as after thread/revert.
+// rolloutMoved: Codex writes the thread to another file, as after thread/revert.
 type rolloutMoved struct{ file string }
 
 func (e rolloutMoved) change(r *threadRecord) {
 	for _, one := range r.copies() {
 		one.Rollout = e.file
+	}
+	if r.child != nil && r.child.Path != e.file {
+		moved := *r.child
+		moved.Path = e.file
+		r.child = &moved
 	}
 }

@@ -55,6 +55,11 @@ type threadRecord struct {
 	widened []string
 	// shownApprovals are the approval policies that the clients see which get notifications of the thread.
 	shownApprovals map[*Guard]string
+	// turns are those that the clients know.
+	turns map[*Guard]clientTurns
+	// child is what Codex's files have of the thread if it is a subagent's; nil if it is not, or was not
+	// looked up.
+	child *child
 	// recordedGate is what the GateRecord has of the thread; nil if the guard has not written it.
 	recordedGate *gateState
 	// updates are the latest reports of its settings.
@@ -120,7 +125,7 @@ func (r *threadRecord) isIdle() bool { return !r.takesOrAwaitsTurns() && !r.requ
 // isEmpty reports whether nothing is known of the thread, so that its record ends.
 func (r *threadRecord) isEmpty() bool {
 	return r.isIdle() && !r.openedByClient && !r.mayRerun && r.loaded == nil && r.writable == nil &&
-		len(r.shownApprovals) == 0 && r.recordedGate == nil && r.updates.isEmpty()
+		len(r.shownApprovals) == 0 && len(r.turns) == 0 && r.child == nil && r.recordedGate == nil && r.updates.isEmpty()
 }
 
 // loadedThread returns what Codex may have in memory, to change it.

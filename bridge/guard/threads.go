@@ -20,6 +20,8 @@ type threads struct {
 	records map[string]*threadRecord
 	// recordChanges is the number of changes of records so far.
 	recordChanges uint64
+	// onEnd are called with the id of each thread that Codex has unloaded, or whose record ends. mu is held.
+	onEnd []func(id string)
 	// forgetAt is the number of idle records at which the guard looks for those that have ended.
 	forgetAt int
 	// pastPolicies are all policies since the bridge started that were active or in extraPolicies,

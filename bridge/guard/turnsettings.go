@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"maps"
 	"sync"
 
 	"codex-bridge.example/bridge/config"
@@ -39,6 +40,13 @@ func (s *turnSettings) find(codexHome, path, thread, turn string) *rpc.Doc {
 	return settings
 }
 
+// forget forgets the turns of a thread that has ended.
+func (s *turnSettings) forget(thread string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.known, func(of [2]string, _ *rpc.Doc) bool { return of[0] == thread })
+}
+
 // inTurn returns a thread that a client has opened as its commands run in a turn. It returns nil if the policy does
 // not allow that, or if it is not known; turn may be empty.
 //
@@ -51,7 +59,7 @@ func (g *Guard) inTurn(thread *policy.Thread, turn string) *policy.Thread {
 	}
 	settings := g.turnSettings.find(g.world.CodexHome, thread.Rollout, thread.ID, turn)
 	if settings == nil {
-		if g.running.has(thread.ID, turn) {
+		if g.runsTurn(thread.ID, turn) {
 			return thread
 		}
 		return nil

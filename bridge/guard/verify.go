@@ -176,13 +176,11 @@ func showSettings(p *policy.Policy, t *policy.Thread, world policy.State, e *rpc
 // the thread was opened again meanwhile, or that client gets the notification, too.
 func (g *Guard) threadUnloaded(ctx context.Context, msg *bridge.ServerMessage) {
 	id, ok := msg.Root().Get("params").Get("threadId").Text()
-	g.running.end(id)
+	g.forgetTurn(id)
 	if !ok || msg.Method == "thread/closed" && g.subscribers != nil && g.subscribers(id) {
 		return
 	}
 	g.threads.apply(id, threadUnloaded{})
-	g.calls.forget(id)
-	g.patches.forget(id)
 	if msg.Method == "thread/deleted" {
 		g.deleteGate(ctx, id)
 	}
