@@ -18,6 +18,9 @@
 // of a command, which rules and approvals limit. Package methods has the verdicts for methods;
 // methodTable has the fields that this package checks.
 //
+// fieldRules has the rules for the fields of a client's requests, in their order. Each is a function of the
+// request and of what rules above it have found, and returns what it finds.
+//
 // docs/reference/policy.md has the rules. Facts about Codex are beside the code that depends on
 // them, marked "Measured".
 package policy

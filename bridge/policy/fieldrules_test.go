@@ -173,8 +173,8 @@ func TestRulesHaveFewFields(t *testing.T) {
 	}
 }
 
-// factStructs are facts about Codex, the machine and a policy, and results for callers. No rule writes into them while
-// it decides.
+// factStructs are facts about Codex, the machine and a policy, and results for callers. The verifier has what Codex
+// echoes.
 var factStructs = []string{"Decision", "Defaults", "Facts", "Policy", "Profile", "SentSettings", "State", "Thread", "verifier"}
 
 func packageFiles(t *testing.T) (files []*ast.File) {

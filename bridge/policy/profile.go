@@ -149,19 +149,35 @@ func (c *profileRule) decide() {
 		return
 	}
 	stays := loaded && !c.st.Unsubscribed // Codex keeps the thread's sandbox
-	f, own := parseProfileName(textOf(c.params.Get(permissionsKey)))
-	to := c.found.level
-	named := c.found.userSandbox && !IsUnset(c.params.Get(permissionsKey)) // so the stored sandbox does not count
+	to, f, known := c.profileLevel(user, stays)
+	if !known {
+		return
+	}
+	c.sendLevel(to, user, stays)
+	f = c.sendProfile(to, f, user, stays)
+	c.requireDefaultPermissions(to, f)
+}
+
+// namesUser reports whether the request names the user's own profile, so that a stored sandbox does not count.
+func (c *profileRule) namesUser() bool {
+	return c.found.userSandbox && !IsUnset(c.params.Get(permissionsKey))
+}
+
+// profileLevel returns the level that the thread gets with the profile, and the variant that the request names or
+// Codex restores; false if a fact is missing.
+func (c *profileRule) profileLevel(user *UserProfile, stays bool) (to level, f profileVariant, known bool) {
+	f, _ = parseProfileName(textOf(c.params.Get(permissionsKey)))
+	to = c.found.level
 	switch d := c.st.Defaults; {
-	case c.found.mode != "" || named:
+	case c.found.mode != "" || c.namesUser():
 	case !c.spec.startsThread && c.st.StoredSandbox == nil && !(stays && c.knowsSandbox()):
 		c.want(WantStoredSandbox)
-		return
+		return to, f, false
 	case !c.spec.startsThread:
 		// Measured with Codex 0.169: with profiles in the overlay it does not restore a sandbox.
 		if !(stays && c.knowsSandbox()) && d == nil && c.takesDefault() {
 			c.want(WantConfiguration)
-			return
+			return to, f, false
 		}
 		stored := c.restoredSandbox(stays)
 		to, _ = parseMode(stored.Mode)
@@ -174,7 +190,7 @@ func (c *profileRule) decide() {
 		f.network, f.noTmpdir, f.noSlashTmp = stored.Network, stored.NoTmpdir, stored.NoSlashTmp
 	case d == nil:
 		c.want(WantConfiguration)
-		return
+		return to, f, false
 	case user != nil:
 		to = min(to, user.level())
 		if l, _, _ := d.level(); c.isReplaced(user) {
@@ -187,7 +203,11 @@ func (c *profileRule) decide() {
 		to = ReadOnly // a stored sandbox may be the user's profile, which writes less than workspace-write
 	}
 	to, _, _ = c.allowedLevel(to)
-	defer func() { c.requireDefaultPermissions(to, f) }()
+	return to, f, true
+}
+
+// sendLevel sends the level where the request names none, beside the profiles of the overlay.
+func (c *profileRule) sendLevel(to level, user *UserProfile, stays bool) {
 	switch {
 	case to == WorkspaceWrite || c.found.mode != "":
 	case user != nil && !user.Writes:
@@ -199,20 +219,24 @@ func (c *profileRule) decide() {
 		}
 		c.setMode(to, ruleProtected, reason)
 	}
-	if to == ReadOnly && c.profile.hasReadOnly() {
+}
+
+// sendProfile names the variant of the profile for the level in place of a sandbox. It returns that variant, or f for a
+// level without one.
+func (c *profileRule) sendProfile(to level, f profileVariant, user *UserProfile, stays bool) profileVariant {
+	_, own := parseProfileName(textOf(c.params.Get(permissionsKey)))
+	switch {
+	case to == ReadOnly && c.profile.hasReadOnly():
 		f = profileVariant{readOnly: true}
-		c.setProfile(c.profile.nameOf(f), "sandbox")
-		if !stays {
-			c.profile.variant = c.profile.nameOf(f)
-		}
-	}
-	if to == WorkspaceWrite {
+	case to != WorkspaceWrite:
+		return f
+	default:
 		if c.checkLinks("params.cwd", c.profile.Entries, c.profileFolders); c.err != nil {
-			return
+			return f
 		}
 		f.readOnly = false
 		switch d := c.st.Defaults; {
-		case d == nil || own || !c.spec.startsThread && c.found.mode == "" && !named:
+		case d == nil || own || !c.spec.startsThread && c.found.mode == "" && !c.namesUser():
 		case c.found.userSandbox:
 			f = profileVariant{network: user != nil && user.networkOn}
 		case !c.found.builtinProfile:
@@ -220,12 +244,14 @@ func (c *profileRule) decide() {
 		}
 		f.network = f.network && c.p.network
 		f.roots = f.roots && len(c.profile.Roots) > 0 && c.forbiddenRoot(c.profile.Roots) == ""
-		c.setProfile(c.profile.nameOf(f), "sandbox")
 		c.found.mode = to.String()
-		if !stays {
-			c.profile.variant = c.profile.nameOf(f)
-		}
 	}
+	name := c.profile.nameOf(f)
+	c.setProfile(name, "sandbox")
+	if !stays {
+		c.profile.variant = name
+	}
+	return f
 }
 
 // knowsSandbox reports whether the bridge knows the thread's current sandbox.
