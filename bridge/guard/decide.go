@@ -1,17 +1,13 @@
 package guard
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
@@ -24,170 +20,47 @@ func (g *Guard) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Err
 
 // decideWith checks one message against policies. The first decides whether they are enforced.
 func (g *Guard) decideWith(ctx context.Context, call *bridge.ClientMessage, policies []*policy.Policy) *rpc.Error {
-	thread, p := textOf(call, "threadId"), policies[0]
 	if err := g.refuseUnenforced(call); err != nil {
 		return err
 	}
-	if p.Mode() == config.Off {
+	if policies[0].Mode() == config.Off {
 		return nil
 	}
 	waitCtx := newLazyTimeout(ctx, g.codexTimeout)
 	defer waitCtx.cancel()
-	if call.Method != "initialize" || call.Kind != rpc.Request { // checked with its response
-		if err := g.requireUsableCodex(waitCtx, call.Method); err != nil {
-			return err
-		}
+	c := &clientCall{ClientMessage: call, thread: textOf(call, "threadId"), policies: policies, enforced: policies[0].Mode() == config.Enforce}
+	if err := g.admit(waitCtx, c); err != nil {
+		return err
 	}
-	if call.Method == "thread/resume" && call.Kind == rpc.Request {
-		done, ok := g.threads.beginResume(waitCtx, thread, g, g.peer.CodexDone())
-		if !ok {
-			return rpc.Errorf(rpc.CodeDeadline, "thread/resume: another client's thread/resume has no response yet; send this request again")
-		}
-		call.OnResponse(func(a *bridge.ServerResponse) { a.AfterHandlers(done) }) // also if it is refused
+	if err := g.judgeCall(waitCtx, c); err != nil {
+		return err
 	}
-	if slices.Contains(openRequests, call.Method) && call.Kind == rpc.Request {
-		g.forgetEnded(waitCtx)
+	if err := g.applyJudged(ctx, c); err != nil {
+		return err
 	}
-	var j judgement
-	if !g.threads.reserveWritable(thread, func(all []string) []string {
-		j = g.judge(waitCtx, policies, call, all)
-		return j.Writable
-	}) {
-		return foldersChangedError(call.Method)
-	}
-	d, state := j.Decision, j.state
-	if d.Sent != nil && p.Mode() == config.Enforce {
-		if err := g.requireNotifications(call.Method); err != nil {
-			d = policy.Decision{Verdict: policy.Deny, Err: err}
-		}
-	}
-	g.logDecision(p.Mode(), call.Method, d)
-	d = g.recordMessage(ctx, slices.Concat(policies, j.folderPolicies), call, state, d)
-	if p.Mode() == config.Enforce {
-		if d.Verdict != policy.Pass {
-			g.notifyApplied(call.Method, call.ID, call.Params, d)
-		}
-		if d.Verdict == policy.Deny {
-			return d.Err
-		}
-		if d.Verdict == policy.Rewrite {
-			call.Line = d.Message
-			g.warnChanged(call, d.Changes)
-			g.log.Debug("codex gets", "method", call.Method, "line", string(bytes.TrimSpace(call.Line)))
-		}
-	}
-	if p.Mode() != config.Enforce {
-		gated := false // Codex got the client's own approval policy
-		d.Gated = &gated
-		if d.Sent != nil {
-			d.Sent.Gated = &gated
-		}
-	}
-	if d.Gated != nil && d.Sent == nil && state.Thread != nil && call.Kind == rpc.Request {
-		request := g.newGateRequest(call.Method, state.Thread.ID, call.Line)
-		change := g.threads.beginGateChange(state.Thread.ID, d.Gated)
-		call.OnResponse(func(a *bridge.ServerResponse) {
-			g.threads.endGateChange(change, a.Outcome())
-			if p.Mode() == config.Enforce {
-				g.recordGate(ctx, change.thread)
-				g.gateChanged(ctx, a, request)
-			}
-		})
-	}
-	if p.Mode() == config.Enforce && call.Kind == rpc.Request {
-		g.holdForRequest(waitCtx, call, d, state)
-		g.warnUnhidden(call, state)
+	g.followGate(ctx, c)
+	if c.enforced && c.Kind == rpc.Request {
+		g.holdForRequest(waitCtx, call, c.decision, c.state)
+		g.warnUnhidden(call, c.state)
 	}
 	// Under enforce the proxy refuses a notification whose response is needed.
-	if d.Sent != nil && (p.Mode() == config.Enforce || call.Kind == rpc.Request) {
-		g.verifyResponse(call, p, d, state, j.folderPolicies, j.loaded)
+	if c.decision.Sent != nil && (c.enforced || c.Kind == rpc.Request) {
+		g.verifyResponse(call, policies[0], c.decision, c.state, c.folderPolicies, c.loaded)
 	}
-	if d.Gated != nil && *d.Gated && call.Method != "thread/fork" && thread != "" { // start and fork create threads
-		if err := g.requireGateRecord(ctx, call.Method, thread, d.Sent != nil); err != nil {
+	if gated := c.decision.Gated; gated != nil && *gated && c.Method != "thread/fork" && c.thread != "" { // start and fork create threads
+		if err := g.requireGateRecord(ctx, c.Method, c.thread, c.decision.Sent != nil); err != nil {
 			return err
 		}
 	}
-	if d.Sent != nil && p.Mode() == config.Enforce {
-		g.warnAtStart(call)
-		g.warnUntested(call)
-		g.warnUnsupervised(call, slices.Concat(policies, j.folderPolicies))
-		g.warnReadOnly(call, p)
+	if c.enforced {
+		g.warnOfCall(c)
 	}
-	if d.Untrusted != "" && p.Mode() == config.Enforce {
-		g.warnUntrusted(call, d.Untrusted, state)
-	}
-	if call.Method == "thread/unsubscribe" || slices.Contains(methods.UnloadRequests, call.Method) {
-		g.threads.awaitOpenings(waitCtx, thread, g.peer.CodexDone())
-		if waitCtx.Err() != nil {
-			return rpc.Errorf(rpc.CodeDeadline, "%s: Codex has not answered the request that opens a thread; send this request again", call.Method)
-		}
-	}
-	if call.Method == "thread/unsubscribe" {
-		g.unsubscribe(call, thread)
-	}
-	if slices.Contains(methods.UnloadRequests, call.Method) && call.Kind == rpc.Request {
-		call.OnResponse(func(a *bridge.ServerResponse) {
-			if a.Outcome() != bridge.Failed {
-				g.threads.apply(thread, threadRevoked{})
-			}
-		})
-	}
-	return nil
-}
-
-// slowRecord is when a message that waits for the decision log lets others go on.
-const slowRecord = 100 * time.Millisecond
-
-// recordMessage logs the decision about a message of the client, the exceptions by which it passes, and that
-// it signs in or out.
-// It returns the decision that applies. If the log is locked, requests that change nothing go on.
-func (g *Guard) recordMessage(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, state policy.State, d policy.Decision) policy.Decision {
-	defer time.AfterFunc(slowRecord, call.LetReadsPass).Stop()
-	d = g.recordEffect(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), d)
-	if d.Verdict == policy.Deny {
-		return d
-	}
-	if signs, changes := policy.AccountChange(call.Message); changes {
-		if err := g.recordEffect(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), signs).Err; err != nil {
-			return policy.Decision{Verdict: policy.Deny, Err: err}
-		}
-	}
-	return g.recordCommand(ctx, policies, call, state, d)
-}
-
-// recordCommand logs the exceptions by which a command of the client passes. It returns the decision
-// that applies: d, or a refusal.
-func (g *Guard) recordCommand(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, state policy.State, d policy.Decision) policy.Decision {
-	var used []rules.Exception
-	for _, p := range policies {
-		used = policy.AddExceptions(used, p.CommandExceptions(call.Message, state))
-	}
-	if err := g.recordExceptions(ctx, policies[0].Mode(), subjectOf(call.Method, call.Params, call.Bytes()), used); err != nil {
-		return policy.Decision{Verdict: policy.Deny, Err: err}
-	}
-	return d
-}
-
-// unsubscribe handles thread/unsubscribe: the thread takes no more turns. Requests that open the
-// thread wait for the response. Otherwise Codex could end the notifications after it has opened the
-// thread again.
-//
-// If another client gets the notifications, the thread stays as it is.
-func (g *Guard) unsubscribe(call *bridge.ClientMessage, thread string) {
-	call.OnResponse(func(*bridge.ServerResponse) { g.threads.apply(thread, clientUnsubscribed{g}) })
-	if g.subscribers != nil && g.subscribers(thread) {
-		return
-	}
-	g.threads.unsubscribe(thread, g.isOpened(thread))
-	if call.Kind == rpc.Request {
-		done := g.threads.beginOpening(thread)
-		call.OnResponse(func(*bridge.ServerResponse) { done() })
-	}
+	return g.leaveThread(waitCtx, c)
 }
 
 // judgement is the decision about a client's message, with its inputs.
 type judgement struct {
-	policy.Decision
+	decision       policy.Decision
 	state          policy.State
 	folderPolicies []*policy.Policy // of the folders in which the message opens a thread or runs a command, and of the machine's requirements
 	loaded         []string         // ids of the threads that Codex had in memory before a resume
@@ -206,11 +79,8 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 	j.state.Consented = g.consents.has(call.Message)
 	j.state.FolderAdded = call.FolderAdded
 	var folderErr *rpc.Error
-	if method := call.Method; p.Mode() == config.Enforce && (method == "thread/resume" || method == "thread/fork") {
-		g.readRecord(ctx, textOf(call, "threadId"), &j.state)
-	}
-	if p.Mode() == config.Enforce && j.state.Thread == nil {
-		j.state.OpenedIn, j.state.MovedTo, folderErr = g.originalFolder(ctx, call.Message)
+	if p.Mode() == config.Enforce {
+		folderErr = g.readStoredThread(ctx, call, &j.state)
 	}
 	d := g.decideWithFacts(ctx, p, call, call.Message, &j.state)
 	var fileErr *rpc.Error
@@ -223,30 +93,59 @@ func (g *Guard) judge(ctx context.Context, policies []*policy.Policy, call *brid
 		}
 	}
 	policies = slices.Concat(policies, j.folderPolicies)
-	d = g.decideTogether(ctx, policies, call, d, &j.state)
+	j.decision = g.decideTogether(ctx, policies, call, d, &j.state)
 	if refusal == nil {
-		refusal = checkIDSpelling(call.Method, textOf(call, "threadId"))
-	}
-	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" && d.Sent != nil {
-		j.loaded, refusal = g.loadedBefore(ctx, textOf(call, "threadId"), policies)
-	}
-	if refusal == nil && p.Mode() == config.Enforce && call.Method == "thread/resume" {
-		refusal = g.keepStoredGate(ctx, textOf(call, "threadId"), &d, j.state)
-	}
-	if refusal == nil {
-		refusal = g.checkGit(ctx, policies, call, d, &j.state)
-	}
-	if refusal == nil {
-		refusal = g.checkProjects(ctx, policies, call, d, &j.state)
-	}
-	if refusal == nil && d.Verdict != policy.Deny {
-		refusal = checkFolder(call, j.state)
+		refusal = g.checkBeside(ctx, policies, call, &j)
 	}
 	if refusal != nil {
-		d = policy.Decision{Verdict: policy.Deny, Err: refusal}
+		j.decision = policy.Decision{Verdict: policy.Deny, Err: refusal}
 	}
-	j.Decision = d
 	return j
+}
+
+// readStoredThread adds to state what the guard and Codex have recorded of the thread of a resume or fork.
+func (g *Guard) readStoredThread(ctx context.Context, call *bridge.ClientMessage, state *policy.State) (refusal *rpc.Error) {
+	if call.Method == "thread/resume" || call.Method == "thread/fork" {
+		g.readRecord(ctx, textOf(call, "threadId"), state)
+	}
+	if state.Thread == nil {
+		state.OpenedIn, state.MovedTo, refusal = g.originalFolder(ctx, call.Message)
+	}
+	return refusal
+}
+
+// checkBeside returns the first refusal of the checks that the decision of the policies does not have.
+func (g *Guard) checkBeside(ctx context.Context, policies []*policy.Policy, call *bridge.ClientMessage, j *judgement) *rpc.Error {
+	thread := textOf(call, "threadId")
+	resumes := call.Method == "thread/resume" && policies[0].Mode() == config.Enforce
+	for _, check := range []func() *rpc.Error{
+		func() *rpc.Error { return checkIDSpelling(call.Method, thread) },
+		func() (err *rpc.Error) {
+			if resumes && j.decision.Sent != nil {
+				j.loaded, err = g.loadedBefore(ctx, thread, policies)
+			}
+			return err
+		},
+		func() *rpc.Error {
+			if resumes {
+				return g.keepStoredGate(ctx, thread, &j.decision, j.state)
+			}
+			return nil
+		},
+		func() *rpc.Error { return g.checkGit(ctx, policies, call, j.decision, &j.state) },
+		func() *rpc.Error { return g.checkProjects(ctx, policies, call, j.decision, &j.state) },
+		func() *rpc.Error {
+			if j.decision.Verdict != policy.Deny {
+				return checkFolder(call, j.state)
+			}
+			return nil
+		},
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stateFor returns the state for a message. It waits for the message's thread unless the policy
@@ -263,10 +162,4 @@ func (g *Guard) stateFor(ctx context.Context, p *policy.Policy, m *rpc.Message) 
 		}
 	}
 	return state
-}
-
-// textOf returns a text member of a message's params, or "" if it is missing.
-func textOf(call *bridge.ClientMessage, member string) string {
-	text, _ := call.Params.Get(member).Text()
-	return text
 }

@@ -128,11 +128,11 @@ func TestResumeNeedsOriginalFolder(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // Codex answers nothing
 		j := w.g.judge(ctx, []*policy.Policy{w.g.policy.Load()}, &bridge.ClientMessage{Message: m}, nil)
-		if j.Err == nil {
+		if j.decision.Err == nil {
 			t.Fatalf("%s: not refused", name)
 		}
-		if refused := strings.Contains(j.Err.Message, "the list of threads that Codex has loaded can't be read"); refused != test.refused {
-			t.Errorf("%s: %v", name, j.Err)
+		if refused := strings.Contains(j.decision.Err.Message, "the list of threads that Codex has loaded can't be read"); refused != test.refused {
+			t.Errorf("%s: %v", name, j.decision.Err)
 		}
 	}
 }

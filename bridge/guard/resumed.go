@@ -22,10 +22,10 @@ func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) 
 	waitCtx := newLazyTimeout(ctx, g.codexTimeout)
 	defer waitCtx.cancel()
 	j := g.judge(waitCtx, []*policy.Policy{p}, &bridge.ClientMessage{Message: m, Line: m.Bytes()}, g.threads.writable.ofAll())
-	if j.Err != nil {
-		return rpc.Value{}, j.Err
+	if j.decision.Err != nil {
+		return rpc.Value{}, j.decision.Err
 	}
-	sent, err := rpc.ParseMessage(j.Message)
+	sent, err := rpc.ParseMessage(j.decision.Message)
 	if err != nil {
 		return rpc.Value{}, err
 	}
@@ -37,7 +37,7 @@ func (g *Guard) Resumed(ctx context.Context, m *rpc.Message) (rpc.Value, error) 
 	if v := m.Params.Get("config"); v.Exists() {
 		members["config"] = v.Raw()
 	}
-	if j.Gated != nil && *j.Gated {
+	if j.decision.Gated != nil && *j.decision.Gated {
 		members["approvalPolicy"] = json.RawMessage(`"untrusted"`)
 	}
 	text, err := json.Marshal(members)

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -77,4 +78,10 @@ func canonicalUUID(text string) string {
 		return ""
 	}
 	return strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
+}
+
+// textOf returns a text member of a message's params, or "" if it is missing.
+func textOf(call *bridge.ClientMessage, member string) string {
+	text, _ := call.Params.Get(member).Text()
+	return text
 }

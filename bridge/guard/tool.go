@@ -67,6 +67,29 @@ type Approvers struct {
 	Leaves bool   // the call may leave the sandbox
 }
 
+// toolCall is a tool call while Tool decides it.
+type toolCall struct {
+	thread, turn string
+	use          policy.ToolCall
+	payload      []byte // of the hook
+	state        policy.State
+	terminal     string // for Ruling.Shell
+}
+
+// toolVerdict is the decision about a tool call.
+type toolVerdict struct {
+	policy.Decision
+	by         *policy.Policy
+	asks       bool // a person is asked
+	terms      policy.AnswerTerms
+	approvers  *Approvers
+	exceptions []rules.Exception
+	asked      []rules.AskedCommand
+	facts      func() string
+}
+
+const toolMethod = "hook/preToolUse"
+
 // Tool decides a tool call that Codex is about to run. call is the payload of the hook.
 func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) Ruling {
 	g.tighten(thread)
@@ -74,92 +97,103 @@ func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCa
 	if policies[0].Mode() == config.Off {
 		return Ruling{}
 	}
-	state := g.callState(ctx, thread, turn, use, call)
-	if state.CodexInternal {
+	c := &toolCall{thread: thread, turn: turn, use: use, payload: call, state: g.callState(ctx, thread, turn, use, call)}
+	if c.state.CodexInternal {
 		policies = g.internalPolicies()
 	}
-	terminal := ""
-	if state.Thread != nil {
-		call := g.modelCall(thread, turn, use.ID, state.Thread)
-		state.Escalation, state.EscalationRequested = call.Escalation, call.Requested
-		use.Shell, use.Flags = call.Shell, call.Flags
-		if call.Terminal && call.Shell != "" {
-			terminal = ", with a terminal"
-		}
-	}
+	g.addModelCall(c)
 	if policies[0].Mode() == config.Enforce {
-		g.holdMountPoints(ctx, thread, turn, state.Thread)
+		g.holdMountPoints(ctx, thread, turn, c.state.Thread)
 	}
-	state.Paths = &replay.PathLog{Paths: state.Paths}
-	state.Agent = g.agentSettings(ctx, policies[0], state.Thread, use)
-	gitErr := g.checkAgentGit(ctx, policies, use, state.Thread)
-	agentErr := g.agentRefusal(use, thread, turn)
-	var terms policy.AnswerTerms
-	var approvers *Approvers
-	var exceptions []rules.Exception
+	v := g.judgeTool(ctx, policies, c)
+	if v.Verdict == policy.Pass {
+		return g.passTool(c, v)
+	}
+	mode := v.by.Mode()
+	g.logDecision(mode, toolMethod, v.Decision)
+	// The denial applies even if it can't be logged.
+	_ = g.record(ctx, mode, subject{method: toolMethod, thread: thread, turn: turn, line: call, facts: v.facts()}, v.Decision)
+	if mode != config.Enforce {
+		return Ruling{}
+	}
+	g.notifyCall(toolMethod, thread, turn, c.use, v.Decision)
+	return Ruling{Refusal: v.Err.Message}
+}
+
+// addModelCall adds what Codex's file has of the model's call.
+func (g *Guard) addModelCall(c *toolCall) {
+	if c.state.Thread == nil {
+		return
+	}
+	call := g.modelCall(c.thread, c.turn, c.use.ID, c.state.Thread)
+	c.state.Escalation, c.state.EscalationRequested = call.Escalation, call.Requested
+	c.use.Shell, c.use.Flags = call.Shell, call.Flags
+	if call.Terminal && call.Shell != "" {
+		c.terminal = ", with a terminal"
+	}
+}
+
+// judgeTool returns the strictest decision about a call.
+func (g *Guard) judgeTool(ctx context.Context, policies []*policy.Policy, c *toolCall) toolVerdict {
+	c.state.Paths = &replay.PathLog{Paths: c.state.Paths}
+	c.state.Agent = g.agentSettings(ctx, policies[0], c.state.Thread, c.use)
+	gitErr := g.checkAgentGit(ctx, policies, c.use, c.state.Thread)
+	agentErr := g.agentRefusal(c.use, c.thread, c.turn)
+	v := toolVerdict{facts: func() string { return callFacts(policies, c.use, c.state) }}
+	if agentErr != nil || gitErr != nil {
+		v.facts = func() string { return unknownFacts(c.use.ID, "it is a call to a subagent") }
+	}
 	allowed := true // by a rule of each policy
-	var asked []rules.AskedCommand
-	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
+	v.Decision, v.by = strictest(policies, func(p *policy.Policy) policy.Decision {
 		if agentErr != nil {
 			return policy.Decision{Verdict: policy.Deny, Err: agentErr}
 		}
-		d := p.DecideTool(use, state)
-		terms = terms.With(d.AnswerTerms)
-		approvers = approvers.with(d, state)
-		exceptions = policy.AddExceptions(exceptions, d.Exceptions)
-		asked = append(asked, d.Asked...)
+		d := p.DecideTool(c.use, c.state)
+		v.terms = v.terms.With(d.AnswerTerms)
+		v.approvers = v.approvers.with(d, c.state)
+		v.exceptions = policy.AddExceptions(v.exceptions, d.Exceptions)
+		v.asked = append(v.asked, d.Asked...)
 		allowed = allowed && d.AllowedByRule
 		if d.Verdict == policy.Deny || gitErr == nil || !g.wantsGitCheck(p) {
 			return d
 		}
 		return policy.Decision{Verdict: policy.Deny, Err: gitErr}
 	}, strictness)
-	const method = "hook/preToolUse"
-	facts := func() string {
-		if agentErr != nil || gitErr != nil {
-			return unknownFacts(use.ID, "it is a call to a subagent")
-		}
-		return callFacts(policies, use, state)
+	v.AllowedByRule = allowed
+	d, ruled := g.applyCodexRules(v.by, v.Decision, c.use, c.state)
+	v.Decision, v.by = refuseQuestion(policies, v.by, d, c.use)
+	if v.terms = v.terms.With(v.AnswerTerms); ruled {
+		v.facts = func() string { return unknownFacts(c.use.ID, dependsOnCodexRules) }
 	}
-	d.AllowedByRule = allowed
-	d, ruled := g.applyCodexRules(p, d, use, state)
-	d, p = refuseQuestion(policies, p, d, use)
-	if terms = terms.With(d.AnswerTerms); ruled {
-		facts = func() string { return unknownFacts(use.ID, dependsOnCodexRules) }
-	}
-	asks := p.Mode() == config.Enforce && (d.Ask || approvers != nil)
-	if d.Verdict == policy.Pass {
-		if refused, ok := g.refuseReplaceable(ctx, p, thread, use, state, asks); ok {
-			d = refused
+	v.asks = v.by.Mode() == config.Enforce && (v.Ask || v.approvers != nil)
+	if v.Verdict == policy.Pass {
+		if refused, ok := g.refuseReplaceable(ctx, v.by, c.thread, c.use, c.state, v.asks); ok {
+			v.Decision = refused
 		}
 	}
-	if d.Verdict == policy.Pass {
-		if !asks && len(exceptions) == 0 {
-			g.notifyPassed(p.Mode(), method, thread, turn, "", facts)
-			return Ruling{}
-		}
-		r := Ruling{Facts: facts(), Exceptions: exceptions}
-		g.calls.except(turnOf{thread, turn}, use.ID, exceptions)
-		if asks {
-			g.calls.ask(turnOf{thread, turn}, use.ID, asked)
-			r.Approvers, r.Shell = approvers, strings.TrimSpace(use.Shell+" "+use.Flags)+terminal
-		}
-		if asks && d.Ask {
-			r.Ask, r.Why, r.Leaves, r.AnswerTerms, r.Unasked = true, d.AskReason, d.LeavesSandbox, terms, d.Unasked
-		}
-		if !asks {
-			g.notifyPassed(p.Mode(), method, thread, turn, "policy.rule", func() string { return r.Facts })
-		}
-		return r
-	}
-	g.logDecision(p.Mode(), method, d)
-	// The denial applies even if it can't be logged.
-	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: facts()}, d)
-	if p.Mode() != config.Enforce {
+	return v
+}
+
+// passTool returns the ruling on a call that no policy refuses.
+func (g *Guard) passTool(c *toolCall, v toolVerdict) Ruling {
+	mode := v.by.Mode()
+	if !v.asks && len(v.exceptions) == 0 {
+		g.notifyPassed(mode, toolMethod, c.thread, c.turn, "", v.facts)
 		return Ruling{}
 	}
-	g.notifyCall(method, thread, turn, use, d)
-	return Ruling{Refusal: d.Err.Message}
+	r := Ruling{Facts: v.facts(), Exceptions: v.exceptions}
+	at := turnOf{c.thread, c.turn}
+	g.calls.except(at, c.use.ID, v.exceptions)
+	if !v.asks {
+		g.notifyPassed(mode, toolMethod, c.thread, c.turn, "policy.rule", func() string { return r.Facts })
+		return r
+	}
+	g.calls.ask(at, c.use.ID, v.asked)
+	r.Approvers, r.Shell = v.approvers, strings.TrimSpace(c.use.Shell+" "+c.use.Flags)+c.terminal
+	if v.Ask {
+		r.Ask, r.Why, r.Leaves, r.AnswerTerms, r.Unasked = true, v.AskReason, v.LeavesSandbox, v.terms, v.Unasked
+	}
+	return r
 }
 
 // Asks returns the people that must be asked.

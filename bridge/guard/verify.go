@@ -10,6 +10,21 @@ import (
 	"codex-bridge.example/rpc"
 )
 
+// openingCall is a request that opens a thread, until Codex has answered it.
+type openingCall struct {
+	thread       string // of a resume; start and fork create threads
+	sent         policy.SentSettings
+	state        policy.State
+	own          []*policy.Policy // the policies of its folders, and of the machine's requirements
+	policies     []*policy.Policy // all that decided the request
+	loaded       []string         // the threads that Codex had in memory before a resume; nil if this is not known
+	enforced     bool             // the request was decided under enforce
+	wasOpen      bool             // the thread was verified before the request
+	namesSandbox bool             // the request has a sandbox
+	change       *gateChange
+	request      gateRequest
+}
+
 // verifyResponse compares Codex's response to a request that opens a thread with the request. The
 // thread takes no turn before the comparison, nor after a difference. loaded are the threads that
 // Codex had in memory before a resume; nil if this is not known.
@@ -17,90 +32,113 @@ import (
 // sentUnder is the policy that decided the request.
 func (g *Guard) verifyResponse(call *bridge.ClientMessage, sentUnder *policy.Policy, d policy.Decision, state policy.State, own []*policy.Policy, loaded []string) {
 	id := ""
-	if call.Method == "thread/resume" { // start and fork create threads
-		id, _ = call.Params.Get("threadId").Text()
+	if call.Method == "thread/resume" {
+		id = textOf(call, "threadId")
 	}
 	done := g.threads.beginOpening(id)
 	g.threads.recordSent(d.Sent.Project, own)
-	wasOpen := id != "" && state.Thread != nil
-	if state.Thread != nil { // the source of a fork
-		state.Thread = g.threads.peek(state.Thread.ID)
+	o := &openingCall{
+		thread: id, sent: *d.Sent, state: state, own: own, policies: append(slices.Clip(own), sentUnder), loaded: loaded,
+		enforced: sentUnder.Mode() == config.Enforce, wasOpen: id != "" && state.Thread != nil,
+		namesSandbox: call.Params.Get("sandbox").Kind() > rpc.Null, // the parser uses the memory of the request again
 	}
-	namesSandbox := call.Params.Get("sandbox").Kind() > rpc.Null // the parser uses the memory of the request again
-	change, request := g.threads.beginGateChange(id, d.Gated), g.newGateRequest(call.Method, id, nil)
-	enforced, policies := sentUnder.Mode() == config.Enforce, append(slices.Clip(own), sentUnder)
+	if state.Thread != nil { // the source of a fork
+		o.state.Thread = g.threads.peek(state.Thread.ID)
+	}
+	o.change, o.request = g.threads.beginGateChange(id, d.Gated), g.newGateRequest(call.Method, id, nil)
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		// Later features also use the thread, for example to verify its hooks.
 		a.AfterHandlers(done)
 		g.rulesFor() // remember the rules that Codex has just read
-		// If the outcome is unknown, the stricter state stays. After a success the response
-		// determines the state.
-		outcome := a.Outcome()
-		defer func() {
-			g.threads.endGateChange(change, outcome)
-			g.gateChanged(context.Background(), a, request)
-		}()
-		result := a.Result()
-		if !result.Exists() {
-			if id == "" {
-				return // no thread was opened, or its id is not known
-			}
-			g.threads.apply(id, overlayAnswered{policies: policies, outcome: outcome}) // Codex may have loaded it before an error
-			if a.Outcome() == bridge.Unknown {
-				g.threads.apply(id, threadRevoked{}) // Codex may have changed its settings
-				g.threads.apply(id, profileSent{fence: d.Sent.Profile})
-			}
-			return // Codex returned an error, or the response is too large to parse
+		var outcome bridge.Outcome
+		if a.Result().Exists() {
+			outcome = g.openedBy(o, a)
+		} else {
+			outcome = g.notOpenedBy(o, a)
 		}
-		opened, _ := result.Get("thread").Get("id").Text()
-		if opened != id {
-			a.AfterHandlers(g.threads.beginOpening(opened))
+		g.threads.endGateChange(o.change, outcome)
+		g.gateChanged(context.Background(), a, o.request)
+	})
+}
+
+// notOpenedBy handles a response without a result: Codex returned an error, or it is too large to parse.
+func (g *Guard) notOpenedBy(o *openingCall, a *bridge.ServerResponse) bridge.Outcome {
+	outcome := a.Outcome()
+	if o.thread == "" {
+		return outcome
+	}
+	g.threads.apply(o.thread, overlayAnswered{policies: o.policies, outcome: outcome}) // Codex may have loaded it before an error
+	if outcome == bridge.Unknown {
+		g.threads.apply(o.thread, threadRevoked{}) // Codex may have changed its settings
+		g.threads.apply(o.thread, profileSent{fence: o.sent.Profile})
+	}
+	return outcome
+}
+
+// openedBy handles the result of a request that opens a thread. It returns the outcome that counts for the
+// gate: if it is unknown, the stricter state stays. After a success the response determines the state.
+func (g *Guard) openedBy(o *openingCall, a *bridge.ServerResponse) bridge.Outcome {
+	outcome := a.Outcome()
+	opened, _ := a.Result().Get("thread").Get("id").Text()
+	if opened != o.thread {
+		a.AfterHandlers(g.threads.beginOpening(opened))
+	}
+	// The policy may have changed since the request. The response to a request that was sent
+	// under audit stays as it is; the current policy decides whether the thread may take turns.
+	if opened != "" {
+		g.threads.apply(opened, overlayAnswered{policies: o.policies, outcome: outcome})
+	}
+	if !o.enforced {
+		g.threads.apply(opened, openedUnenforced{})
+	}
+	sent := o.sent
+	sent.Loaded = o.wasOpen && opened == o.thread || slices.Contains(o.loaded, opened)
+	if sent.Loaded && sent.Gated != nil && !*sent.Gated {
+		// Codex keeps the approval policy of a loaded thread, so the bridge keeps its gate. Of a thread
+		// that the guard does not know, the record has it; without a record, the bridge asks.
+		sent.Gated, outcome = nil, bridge.Failed
+		if o.state.Thread == nil && o.enforced {
+			gated := o.state.StoredGate == nil || *o.state.StoredGate
+			sent.Gated = &gated
 		}
-		// The policy may have changed since the request. The response to a request that was sent
-		// under audit stays as it is; the current policy decides whether the thread may take turns.
-		if opened != "" {
-			g.threads.apply(opened, overlayAnswered{policies: policies, outcome: outcome})
-		}
-		if !enforced {
-			g.threads.apply(opened, openedUnenforced{})
-		}
-		sent := *d.Sent
-		sent.Loaded = wasOpen && opened == id || slices.Contains(loaded, opened)
-		if sent.Loaded && sent.Gated != nil && !*sent.Gated {
-			// Codex keeps the approval policy of a loaded thread, so the bridge keeps its gate. Of a thread
-			// that the guard does not know, the record has it; without a record, the bridge asks.
-			sent.Gated, outcome = nil, bridge.Failed
-			if state.Thread == nil && enforced {
-				gated := state.StoredGate == nil || *state.StoredGate
-				sent.Gated = &gated
-			}
-		}
-		err := g.registerOpened(openedThread{sent: &sent, result: result, world: state, order: change.order, own: own})
-		if err == nil && enforced {
-			how := &openedEnforced{wasLoaded: slices.Contains(loaded, opened)}
-			if g.threads.apply(opened, how); how.isRefused {
-				err = openedUnenforcedError(d.Sent.Method)
-			}
-		}
-		if err == nil && enforced {
-			err = g.requireOverlay(d.Sent.Method, opened, policies, loaded != nil && !slices.Contains(loaded, opened))
-		}
-		if err != nil && enforced {
-			outcome = bridge.Failed // Codex has not done what was requested: the gate stays as it is
-			g.log.Error("a thread differs from the request", "method", d.Sent.Method, "error", err.Message)
-			g.recordRevoked(d.Sent.Method, a.ID, opened, a.Line, err)
-			a.Line = rpc.EncodeError(a.ID, err)
-			a.AfterHandlers(func() { g.recordRoots(context.Background(), &sent, opened, state) })
-			return
-		}
-		if !enforced && g.Enforces() {
+	}
+	err := g.registerOpened(openedThread{sent: &sent, result: a.Result(), world: o.state, order: o.change.order, own: o.own})
+	if !o.enforced {
+		if g.Enforces() {
 			g.threads.apply(opened, threadRevoked{}) // as in SetPolicy
 		}
-		g.showOpened(opened, namesSandbox, a)
-		if enforced {
-			a.AfterHandlers(func() { g.recordGate(context.Background(), opened) })
-		}
-	})
+		g.showOpened(opened, o.namesSandbox, a)
+		return outcome
+	}
+	if err == nil {
+		err = g.requireEnforced(o, opened)
+	}
+	if err != nil { // Codex has not done what was requested: the gate stays as it is
+		g.refuseOpened(o, opened, &sent, a, err)
+		return bridge.Failed
+	}
+	g.showOpened(opened, o.namesSandbox, a)
+	a.AfterHandlers(func() { g.recordGate(context.Background(), opened) })
+	return outcome
+}
+
+// requireEnforced returns an error if Codex may have loaded an opened thread by another request, with a
+// configuration that the policies do not allow.
+func (g *Guard) requireEnforced(o *openingCall, opened string) *rpc.Error {
+	wasLoaded := slices.Contains(o.loaded, opened)
+	how := &openedEnforced{wasLoaded: wasLoaded}
+	if g.threads.apply(opened, how); how.isRefused {
+		return openedUnenforcedError(o.sent.Method)
+	}
+	return g.requireOverlay(o.sent.Method, opened, o.policies, o.loaded != nil && !wasLoaded)
+}
+
+// refuseOpened gives the client an error in place of the response that opened a thread.
+func (g *Guard) refuseOpened(o *openingCall, opened string, sent *policy.SentSettings, a *bridge.ServerResponse, err *rpc.Error) {
+	g.log.Error("a thread differs from the request", "method", sent.Method, "error", err.Message)
+	g.recordRevoked(sent.Method, a.ID, opened, a.Line, err)
+	a.Line = rpc.EncodeError(a.ID, err)
+	a.AfterHandlers(func() { g.recordRoots(context.Background(), sent, opened, o.state) })
 }
 
 // showOpened changes the response that opened a thread to what the client sees. namesSandbox reports that the request

@@ -17,35 +17,56 @@ const deviceDigits = "0123456789¹²³"
 // refuses a path that Windows reads in another way than the policy: as a stream or a device, or without
 // the dots and spaces at the end of a name.
 func windowsPath(path string) (string, error) {
-	for _, prefix := range []string{`\\?\`, `\??\`} {
-		if rest, ok := strings.CutPrefix(path, prefix); ok {
-			path = rest
-			if len(rest) > 4 && strings.EqualFold(rest[:4], `UNC\`) {
-				path = `\\` + rest[4:]
-			} else if !startsWithDrive(rest) {
-				return "", policy.PathError("Windows reads a path that starts with " + prefix + " as a device; use one with a drive letter")
-			}
-		}
+	path, err := withoutWindowsPrefix(path)
+	if err != nil {
+		return "", err
 	}
 	names := path
 	if startsWithDrive(path) {
 		names = path[2:]
 	}
 	isSeparator := func(r rune) bool { return r == '\\' || r == '/' }
+	isNetwork := len(path) > 1 && isSeparator(rune(path[0])) && isSeparator(rune(path[1]))
 	for i, name := range strings.FieldsFunc(names, isSeparator) {
-		switch {
-		case i == 0 && (name == "." || name == "?") && len(path) > 1 && isSeparator(rune(path[0])) && isSeparator(rune(path[1])):
+		if isNetwork && i == 0 && (name == "." || name == "?") {
 			return "", policy.PathError(`Windows reads a path that starts with \\` + name + `\ as a device; use one with a drive letter`)
-		case name == "." || name == "..":
-		case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune(`:*?"<>|`, r) }):
-			return "", policy.PathError("a name of a file on Windows has none of : * ? \" < > | and no control characters")
-		case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
-			return "", policy.PathError("Windows drops dots and spaces at the end of a name")
-		case isWindowsDevice(name):
-			return "", policy.PathError("Windows reads " + name + " as a device")
+		}
+		if err := checkWindowsName(name); err != nil {
+			return "", err
 		}
 	}
 	return path, nil
+}
+
+// withoutWindowsPrefix removes the prefixes by which Windows reads a path as it is.
+func withoutWindowsPrefix(path string) (string, error) {
+	for _, prefix := range []string{`\\?\`, `\??\`} {
+		rest, ok := strings.CutPrefix(path, prefix)
+		switch {
+		case !ok:
+		case len(rest) > 4 && strings.EqualFold(rest[:4], `UNC\`):
+			path = `\\` + rest[4:]
+		case startsWithDrive(rest):
+			path = rest
+		default:
+			return "", policy.PathError("Windows reads a path that starts with " + prefix + " as a device; use one with a drive letter")
+		}
+	}
+	return path, nil
+}
+
+// checkWindowsName returns an error for a name that Windows does not read as the policy does.
+func checkWindowsName(name string) error {
+	switch {
+	case name == "." || name == "..":
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune(`:*?"<>|`, r) }):
+		return policy.PathError("a name of a file on Windows has none of : * ? \" < > | and no control characters")
+	case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
+		return policy.PathError("Windows drops dots and spaces at the end of a name")
+	case isWindowsDevice(name):
+		return policy.PathError("Windows reads " + name + " as a device")
+	}
+	return nil
 }
 
 func startsWithDrive(path string) bool {
