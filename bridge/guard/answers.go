@@ -6,7 +6,6 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
@@ -71,18 +70,6 @@ func (g *Guard) applyDecision(msg *bridge.ServerMessage, params rpc.Value, d pol
 		msg.Refuse(d.Err)
 	}
 	return true
-}
-
-// findEscalation returns the escalation that the model's call requests, from Codex's record of the
-// call.
-func (g *Guard) findEscalation(method string, params rpc.Value, state policy.State) rules.Escalation {
-	if method != "item/commandExecution/requestApproval" || state.Thread == nil {
-		return rules.EscalationUnknown
-	}
-	thread, _ := params.Get("threadId").Text()
-	turn, _ := params.Get("turnId").Text()
-	id, _ := params.Get("itemId").Text()
-	return g.modelCall(thread, turn, id, state.Thread).Escalation
 }
 
 // takeApproval returns what approvers have approved of the call that Codex asks about.
@@ -211,16 +198,4 @@ func (g *Guard) serverRequestResolved(_ context.Context, msg *bridge.ServerMessa
 	if id, ok := rpc.ParseID(msg.Root().Get("params").Get("requestId")); ok {
 		g.peer.ForgetServerRequest(id)
 	}
-}
-
-// currentState returns the current state for a message, without waiting.
-func (g *Guard) currentState(params rpc.Value) policy.State {
-	state := g.machine()
-	state.Workspaces, state.Writable = g.threads.workspaces(), g.threads.writable.ofAll()
-	if id, ok := params.Get("threadId").Text(); ok {
-		turn, _ := params.Get("turnId").Text()
-		state.Thread = g.threadFor(id, turn)
-		state.Files = g.Files(params)
-	}
-	return state
 }

@@ -12,12 +12,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Mode returns the mode of the active policy.
-func (g *Guard) Mode() config.Mode { return g.policy.Load().Mode() }
-
-// Enforces reports whether the active policy is enforced.
-func (g *Guard) Enforces() bool { return g.Mode() == config.Enforce }
-
 // Client returns the client's name and version, or "" before initialize.
 func (g *Guard) Client() string { return g.clientName() }
 

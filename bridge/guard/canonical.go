@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 )
 
@@ -314,4 +315,41 @@ func (systemDisk) Same(a, b string) bool {
 	}
 	other, err := os.Lstat(b)
 	return err == nil && os.SameFile(one, other)
+}
+
+// filesystem implements the interfaces of policy.State with the file system of this machine.
+type filesystem struct{}
+
+// PolicyFiles implements policy.PolicyFiles.
+func (filesystem) PolicyFiles(folder string) []string {
+	var files []string
+	for _, file := range config.WorkspaceFiles(folder) {
+		// Measured with Codex 0.169: Codex runs no command if it should protect a link in a writable
+		// folder. So the result has the target of a link.
+		if at, err := (filesystem{}).Canonical(file); err == nil {
+			files = append(files, at)
+		}
+	}
+	return files
+}
+
+// Canonical implements policy.Paths.
+func (filesystem) Canonical(path string) (string, error) { return resolveOnDisk(canonical, path) }
+
+// Follow implements policy.Paths.
+func (filesystem) Follow(path string) (string, error) { return resolveOnDisk(follow, path) }
+
+// Readings implements policy.Paths.
+func (filesystem) Readings(path string) ([]string, error) { return resolveOnDisk(readings, path) }
+
+// resolveOnDisk resolves a path on the disk of this machine.
+func resolveOnDisk[T any](resolve func(disk, string) (T, error), path string) (found T, err error) {
+	if runtime.GOOS == "windows" {
+		plain, err := windowsPath(path)
+		if err != nil {
+			return found, err
+		}
+		path = plain
+	}
+	return resolve(systemDisk{}, path)
 }

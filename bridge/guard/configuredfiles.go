@@ -67,14 +67,6 @@ func (g *Guard) updateFiles() error {
 	return nil
 }
 
-// machine returns what the Guard knows of the machine, with the current files of the configuration.
-func (g *Guard) machine() policy.State {
-	if current := g.configured.current.Load(); current != nil {
-		return *current
-	}
-	return g.world
-}
-
 // refreshFiles finds the files of the configuration again for a request that needs them. It returns a refusal
 // if a file with a secret can't be found.
 func (g *Guard) refreshFiles(call *bridge.ClientMessage) *rpc.Error {

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -59,61 +58,6 @@ func governing(files []string, codexHome string) []policy.SensitivePath {
 		out = appendPlaces(out, "codex's own folder", codexHome, "name another folder with CODEX_HOME")
 		for _, at := range linkTargets(codexHome) {
 			out = appendPlaces(out, "codex's own file", at, "move it")
-		}
-	}
-	return out
-}
-
-// appendPlaces adds the places of a path, "" for none, that the list lacks.
-func appendPlaces(list []policy.SensitivePath, name, path, hint string) []policy.SensitivePath {
-	if path == "" {
-		return list
-	}
-	for _, at := range placesOf(path) {
-		if !slices.ContainsFunc(list, func(p policy.SensitivePath) bool { return p.Path == at }) {
-			list = append(list, policy.SensitivePath{Name: name, Path: at, Hint: hint})
-		}
-	}
-	return list
-}
-
-// placesOf returns a path, its target and the links between. A link counts with its folder, because
-// a process that can write the folder can change the link.
-func placesOf(path string) []string {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	if folder, err := (filesystem{}).Canonical(filepath.Dir(path)); err == nil {
-		out = append(out, filepath.Join(folder, filepath.Base(path)))
-	}
-	at, links := followLinks(path)
-	if at != "" {
-		out = append(out, at)
-	}
-	return append(out, links...)
-}
-
-// linkTargets returns the targets of links in Codex's own folder and in its folder of rules, and
-// the links behind them. Users keep such files in a repository.
-func linkTargets(codexHome string) []string {
-	if codexHome == "" {
-		return nil
-	}
-	var out []string
-	for _, folder := range []string{codexHome, filepath.Join(codexHome, "rules")} {
-		entries, _ := os.ReadDir(folder)
-		for _, entry := range entries {
-			if entry.IsDir() || entry.Type().IsRegular() {
-				continue
-			}
-			at, links := followLinks(filepath.Join(folder, entry.Name()))
-			for _, path := range append(links, at) {
-				if path != "" && !policy.Within(codexHome, path) && !slices.Contains(out, path) {
-					out = append(out, path)
-				}
-			}
 		}
 	}
 	return out

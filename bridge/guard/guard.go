@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
-	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/userrules"
@@ -27,40 +24,58 @@ const codexTimeout = time.Minute
 // Guard enforces the policy of one conversation.
 type Guard struct {
 	*shared
+	clientOptions
 	notices               noticeSet
-	knowsBridge           func() bool            // set by SetKnowsBridge; nil: no client does
 	client                atomic.Pointer[string] // the client's name and version; nil before initialize
 	requiredNotifications []string               // methods of the notifications that decisions need
 	consents              consentedRequests
-	startNotices          []string                 // set by SetStartNotices
-	subscribers           func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
-	showing               sync.Mutex               // held while the client is shown settings of a thread
-	otherHooks            OtherHooks               // set by SetOtherHooks; nil: Codex runs only the bridge's
-	listed                otherRuns                // the first of the other hooks for each call, "" if there is none
-	hookSource            string                   // of the bridge's hooks; set by SetOtherHooks
+	showing               sync.Mutex // held while the client is shown settings of a thread
+	listed                otherRuns  // the first of the other hooks for each call, "" if there is none
 	peer                  *bridge.Conn
 	recorder              Recorder
-	listeners             []func(Applied)
-	passed                func(decision.Record) // set by OnPassed; may be nil
 	counts                struct{ rewritten, refused atomic.Int64 }
 	log                   *slog.Logger
 }
 
+// clientOptions are set before the conversation starts.
+type clientOptions struct {
+	knowsBridge  func() bool              // set by SetKnowsBridge; nil: no client does
+	startNotices []string                 // set by SetStartNotices
+	subscribers  func(thread string) bool // set by SetOtherSubscribers; nil: there is no other client
+	otherHooks   OtherHooks               // set by SetOtherHooks; nil: Codex runs only the bridge's
+	hookSource   string                   // of the bridge's hooks; set by SetOtherHooks
+	listeners    []func(Applied)          // set by OnApplied
+	passed       func(decision.Record)    // set by OnPassed; may be nil
+}
+
 // shared is what the Guards of all clients of one Codex share. Safe for concurrent use.
 type shared struct {
-	policy        atomic.Pointer[policy.Policy]
-	codexTimeout  time.Duration
-	diskTimeout   time.Duration
-	world         policy.State // the machine: folders, programs and file system; see machine
-	configured    configuredState
-	pinArgs       []string // the policy's arguments with which Codex was started
-	threads       threads
-	turnSettings  turnSettings
-	patches       patches
-	calls         startedCalls
-	otherRuns     otherRuns
-	endedTurns    noticeSet // turns of which is logged why they are interrupted
-	userRules     userrules.Reader
+	sharedOptions
+	turnRecords
+	policy       atomic.Pointer[policy.Policy]
+	codexTimeout time.Duration
+	diskTimeout  time.Duration
+	world        policy.State // the machine: folders, programs and file system; see machine
+	configured   configuredState
+	pinArgs      []string // the policy's arguments with which Codex was started
+	threads      threads
+	endedTurns   noticeSet // turns of which is logged why they are interrupted
+	userRules    userrules.Reader
+	unenforced   atomic.Bool // Codex may have loaded threads while no policy was enforced
+	requirements machineRequirements
+	gateWrites   sync.Mutex // held while gateRecord is written
+}
+
+// turnRecords are what the guard knows of turns and of the calls in them.
+type turnRecords struct {
+	turnSettings turnSettings
+	patches      patches
+	calls        startedCalls
+	otherRuns    otherRuns
+}
+
+// sharedOptions are set before the conversation starts.
+type sharedOptions struct {
 	codexCheck    func(context.Context) error                 // set by SetCodexCheck; nil: every Codex is usable
 	readUserAgent func(userAgent, client string)              // set by SetUserAgentReader; nil: it is not read
 	programStarts func() bool                                 // set by SetProgramStarts; nil: no program start is decided
@@ -70,11 +85,8 @@ type shared struct {
 	folderPolicy  func(folder string) (*policy.Policy, error) // set by SetFolderPolicies; nil: no folder has a policy file
 	folderDigest  func(folder string) string                  // set by SetFolderDigest; nil: policy files do not change
 	gitEnv        []string                                    // set by SetGitEnv; nil: repositories are not checked
-	unenforced    atomic.Bool                                 // Codex may have loaded threads while no policy was enforced
-	requirements  machineRequirements
-	gateRecord    GateRecord         // set by SetGateRecord; nil: nothing is recorded
-	gateWrites    sync.Mutex         // held while gateRecord is written
-	mountPoints   *mountpoint.Keeper // set by SetMountPoints; nil: Codex creates its mount points itself
+	gateRecord    GateRecord                                  // set by SetGateRecord; nil: nothing is recorded
+	mountPoints   *mountpoint.Keeper                          // set by SetMountPoints; nil: Codex creates its mount points itself
 }
 
 // SetUntestedCodex sets the function that returns a sentence about a Codex with which this bridge was
@@ -145,9 +157,6 @@ func (g *Guard) Attach(peer *bridge.Conn) {
 	}
 }
 
-// Policy returns the active policy.
-func (g *Guard) Policy() *policy.Policy { return g.policy.Load() }
-
 // SetPolicy replaces the active policy, from the next message on. Threads whose last known settings
 // the new policy does not allow take no turns until the client resumes them. If the old policy was
 // not enforced and the new one is, this applies to all threads. An open thread is still checked
@@ -213,112 +222,5 @@ func (g *Guard) requireNotifications(method string) *rpc.Error {
 	})
 }
 
-// Routes implements bridge.Feature.
-func (g *Guard) Routes() []bridge.Route {
-	routes := []bridge.Route{
-		{From: bridge.Client, Method: bridge.Other, Why: "every message of the client is checked against the policy", HandleClient: g.decide, When: g.isActive},
-		{From: bridge.Client, Method: "initialize", Why: "the decision log has the client's name", HandleClient: g.initialize},
-		{From: bridge.Client, Method: bridge.Unsolicited, Why: "an unsolicited response must not reach Codex unchecked", HandleClient: g.refuseUnsolicited, When: g.isActive},
-		{From: bridge.Codex, Method: settingsNotification, Why: "the effective settings of a thread must be what the policy allows", HandleServer: g.settingsUpdated},
-		{
-			From: bridge.Codex, Method: "item/started", Why: "names the files of a patch, which the approval request omits",
-			HandleServer: g.itemStarted, When: g.judgesFiles, Match: isPatch,
-		},
-		{From: bridge.Codex, Method: "hook/started", Why: "another hook may replace the input of a call", HandleServer: g.hookStarted, When: g.isActive},
-		{From: bridge.Codex, Method: "item/started", Why: "a call must run as it was judged", HandleServer: g.compareStarted, When: g.otherRuns.any},
-		{From: bridge.Codex, Method: "turn/started", Why: "a question must name the running turn of its thread", HandleServer: g.turnStarted, When: g.isActive, ReadOnly: true},
-		{
-			From: bridge.Codex, Method: "turn/completed", Why: "questions of the turn count no more, and its mount points are removed", HandleServer: g.turnCompleted,
-			When: g.followsTurns, ReadOnly: true,
-		},
-		{
-			From: bridge.Codex, Method: "thread/status/changed", Why: "the turn has ended, also if the client has left the thread before", HandleServer: g.threadStatusChanged,
-			When: g.followsTurns, ReadOnly: true,
-		},
-		{From: bridge.Codex, Method: "serverRequest/resolved", Why: "Codex no longer waits for a response", HandleServer: g.serverRequestResolved},
-		{From: bridge.Codex, Method: bridge.Other, Why: "requests of Codex that the method table does not have", HandleServer: g.handleServerRequest},
-	}
-	for _, method := range append(slices.Clip(openRequests), execMethod) {
-		routes = append(routes, bridge.Route{
-			From: bridge.Client, Method: method, Why: "the policy file of its folder applies, too", HandleClient: g.decide,
-			When: func() bool { return g.isActive() || g.mayOpenUnenforced() },
-		})
-	}
-	routes = append(routes, bridge.Route{
-		From: bridge.Client, Method: "thread/start", Why: "a folder that the bridge adds makes Codex trust no project", HandleClient: g.distrustAddedFolder,
-	})
-	for _, method := range methods.UnloadNotifications {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "an unloaded thread must be verified again", HandleServer: g.threadUnloaded})
-	}
-	for row := range methods.Rows() {
-		if row.Side == methods.ServerRequest {
-			routes = append(routes, bridge.Route{From: bridge.Codex, Method: row.Method, Why: row.Why, HandleServer: g.handleServerRequest})
-		}
-	}
-	return routes
-}
-
-// isActive reports whether a policy decides about messages, at least for the log: the active
-// policy, or one that a thread keeps.
-func (g *Guard) isActive() bool {
-	return g.Policy().Mode() != config.Off || g.threads.hasEnforcedPolicy()
-}
-
-// followsTurns reports whether the ends of turns matter.
-func (g *Guard) followsTurns() bool { return g.mountPoints != nil || g.isActive() }
-
 // Threads returns the number of threads that may take turns.
 func (g *Guard) Threads() int { return g.threads.count() }
-
-// initialize stores the client's name and version after Codex has accepted the request.
-func (g *Guard) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
-	info := call.Params.Get("clientInfo")
-	client, named := info.Get("name").Text()
-	version, _ := info.Get("version").Text()
-	name := clip(strings.TrimSpace(client + " " + version))
-	first := g.client.Load() == nil
-	if first {
-		g.client.Store(&name) // a refusal is logged with the name
-	}
-	if err := g.decide(ctx, call); err != nil || call.Kind != rpc.Request {
-		return err
-	}
-	call.OnResponse(func(a *bridge.ServerResponse) {
-		if a.Outcome() == bridge.Succeeded {
-			g.client.Store(&name)
-		}
-	})
-	g.checkCodexAfter(ctx, call, client, first && named)
-	return nil
-}
-
-// checkCodexAfter checks Codex with its response to the request initialize. readAgent is false if client is
-// not the name with which the userAgent in it may begin.
-func (g *Guard) checkCodexAfter(ctx context.Context, call *bridge.ClientMessage, client string, readAgent bool) {
-	if g.codexCheck == nil || !g.Enforces() {
-		return
-	}
-	id := call.ID.Clone()
-	call.OnResponse(func(a *bridge.ServerResponse) {
-		if a.Envelope == nil {
-			return // Codex has ended, or the client gets an error for another reason
-		}
-		if userAgent, ok := a.Result().Get("userAgent").Text(); ok && readAgent && g.readUserAgent != nil {
-			g.readUserAgent(userAgent, client)
-		}
-		a.AfterHandlers(func() { // other features change the line before
-			waitCtx, cancel := context.WithTimeout(ctx, g.codexTimeout)
-			defer cancel()
-			if err := g.requireUsableCodex(waitCtx, "initialize"); err != nil {
-				a.Line = rpc.EncodeError(id, err)
-			}
-		})
-	})
-}
-
-func (g *Guard) clientName() string {
-	if name := g.client.Load(); name != nil {
-		return *name
-	}
-	return ""
-}

@@ -221,13 +221,6 @@ func (t *threads) hasEnforcedPolicy() bool {
 	return false
 }
 
-// recordPolicyLocked adds a policy to pastPolicies. The caller holds mu.
-func (t *threads) recordPolicyLocked(p *policy.Policy) {
-	if len(t.pastPolicies) <= maxExtraPolicies && !slices.ContainsFunc(t.pastPolicies, p.Equal) {
-		t.pastPolicies = append(slices.Clip(t.pastPolicies), p)
-	}
-}
-
 // earlierPolicies returns pastPolicies; known is false if there were more than are stored.
 func (t *threads) earlierPolicies() (past []*policy.Policy, known bool) {
 	t.mu.Lock()

@@ -68,9 +68,6 @@ func (g *Guard) WarnUnsupervised(p *policy.Policy) {
 // before the conversation starts.
 func (g *Guard) SetTurnEnded(f func(thread string, turns ...string)) { g.turnEnded = f }
 
-// decidesPrograms reports whether each program start of a tool call is decided by Program.
-func (g *Guard) decidesPrograms() bool { return g.programStarts != nil && g.programStarts() }
-
 // Program decides the start of a program by the rules for commands. of is the call that it belongs to, and use what
 // the hook had of that call; the zero Call is that of a program whose call is not known: the strictest policy of all
 // threads counts, also of those that Codex has unloaded, and no person is asked. report, if it is not nil, logs the

@@ -225,3 +225,20 @@ func clipWhat(text string) string {
 func (g *Guard) Counts() (rewritten, refused int64) {
 	return g.counts.rewritten.Load(), g.counts.refused.Load()
 }
+
+func (g *Guard) clientName() string {
+	if name := g.client.Load(); name != nil {
+		return *name
+	}
+	return ""
+}
+
+// recordRevoked logs that a thread takes no more turns. This holds even if the log can't be
+// written.
+func (g *Guard) recordRevoked(method string, id rpc.ID, thread string, line []byte, err *rpc.Error) {
+	d := policy.Decision{Verdict: policy.Deny, Err: err}
+	about := subjectOf(method, rpc.Value{}, line)
+	about.thread = thread
+	_ = g.record(context.Background(), config.Enforce, about, d)
+	g.notifyApplied(method, id, rpc.Value{}, d)
+}

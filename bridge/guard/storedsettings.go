@@ -129,3 +129,28 @@ func (g *Guard) readStored(ctx context.Context, call *bridge.ClientMessage, stat
 	}
 	return true
 }
+
+// readFolder sets the current folder of the thread of a resume or fork in state, from Codex. It
+// returns false if Codex can't be asked. Measured: thread/read returns the folder of unloaded
+// threads, too, and a resume uses that folder.
+func (g *Guard) readFolder(ctx context.Context, call *bridge.ClientMessage, state *policy.State) bool {
+	result, err := g.peer.Call(ctx, "thread/read", map[string]any{"threadId": textOf(call, "threadId"), "includeTurns": false})
+	var refused *rpc.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == rpc.CodeUpstream:
+		// Codex knows no such thread and will refuse the request.
+		state.UnknownThread = true
+		return true
+	case err != nil:
+		g.log.Error("the folder of a thread can't be read; the thread is not opened", "error", err)
+		return false
+	}
+	text, _ := result.Get("thread").Get("cwd").Text()
+	folder, err := state.Paths.Canonical(text)
+	if err != nil {
+		g.log.Error("the folder of a thread can't be resolved; the thread is not opened", "cwd", text, "error", err)
+		return false
+	}
+	state.ThreadFolder = folder
+	return true
+}

@@ -163,7 +163,7 @@ type threadUnloaded struct{ endsThread }
 
 func (threadUnloaded) change(r *threadRecord) {
 	if r.loaded == nil {
-		*r = threadRecord{requests: r.requests, mayRerun: r.mayRerun && r.requests.any(), turns: r.turns, child: r.child}
+		*r = threadRecord{requests: r.requests, mayRerun: r.mayRerun && r.requests.any(), threadClients: threadClients{turns: r.turns}, child: r.child}
 		return
 	}
 	r.end(unloaded)

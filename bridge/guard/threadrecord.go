@@ -53,21 +53,26 @@ type threadRecord struct {
 	writable []string
 	// widened are folders that a change makes writable. apply adds them to those of all threads.
 	widened []string
-	// shownApprovals are the approval policies that the clients see which get notifications of the thread.
-	shownApprovals map[*Guard]string
-	// turns are those that the clients know.
-	turns map[*Guard]clientTurns
+	threadClients
 	// child is what Codex's files have of the thread if it is a subagent's; nil if it is not, or was not
 	// looked up.
 	child *child
 	// recordedGate is what the GateRecord has of the thread; nil if the guard has not written it.
 	recordedGate *gateState
-	// updates are the latest reports of its settings.
-	updates settingsUpdates
 	// loaded is what Codex may have in memory; nil if no request has opened the thread.
 	loaded *loadedThread
 	// version is the number of the last change of the record.
 	version uint64
+}
+
+// threadClients is what the clients know of a thread.
+type threadClients struct {
+	// shownApprovals are the approval policies that the clients see which get notifications of the thread.
+	shownApprovals map[*Guard]string
+	// turns are those that the clients know.
+	turns map[*Guard]clientTurns
+	// updates are the latest reports of its settings.
+	updates settingsUpdates
 }
 
 // threadRequests are the pending requests of clients about a thread.

@@ -142,3 +142,10 @@ func orNull(v rpc.Value) string {
 	}
 	return string(v.Raw())
 }
+
+// recordPolicyLocked adds a policy to pastPolicies. The caller holds mu.
+func (t *threads) recordPolicyLocked(p *policy.Policy) {
+	if len(t.pastPolicies) <= maxExtraPolicies && !slices.ContainsFunc(t.pastPolicies, p.Equal) {
+		t.pastPolicies = append(slices.Clip(t.pastPolicies), p)
+	}
+}

@@ -278,15 +278,3 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 	g.notifyCall(method, thread, turn, use, d)
 	return false
 }
-
-// callState returns the state for a tool call. call is the payload of the hook.
-func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) policy.State {
-	state := g.currentState(rpc.Value{})
-	state.ProgramStarts = g.decidesPrograms()
-	if state.Thread = g.threadFor(thread, turn); state.Thread == nil {
-		g.awaitOpening(ctx, thread)
-		state.Thread = g.threadFor(thread, turn)
-	}
-	state.CodexInternal = state.Thread == nil && g.coversInternalWork() && g.isMemoryWriter(thread, use, call)
-	return state
-}

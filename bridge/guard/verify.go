@@ -223,13 +223,3 @@ func (g *Guard) threadUnloaded(ctx context.Context, msg *bridge.ServerMessage) {
 		g.deleteGate(ctx, id)
 	}
 }
-
-// recordRevoked logs that a thread takes no more turns. This holds even if the log can't be
-// written.
-func (g *Guard) recordRevoked(method string, id rpc.ID, thread string, line []byte, err *rpc.Error) {
-	d := policy.Decision{Verdict: policy.Deny, Err: err}
-	about := subjectOf(method, rpc.Value{}, line)
-	about.thread = thread
-	_ = g.record(context.Background(), config.Enforce, about, d)
-	g.notifyApplied(method, id, rpc.Value{}, d)
-}

@@ -78,39 +78,6 @@ func AddPrograms(state *policy.State, programs ...string) {
 // maxLinks bounds the links that are followed, like Linux.
 const maxLinks = 40
 
-// followLinks returns the target of an absolute path and the links on the way, each with its
-// canonical folder. For a link whose target is missing it returns that target. end is "" if it
-// can't be found, as in a loop of links.
-func followLinks(path string) (end string, links []string) {
-	at, rest := filepath.VolumeName(path)+string(filepath.Separator), pathNames(path)
-	for len(rest) > 0 {
-		if len(links) == maxLinks {
-			return "", links
-		}
-		name := rest[0]
-		rest = rest[1:]
-		if name == ".." {
-			at = filepath.Dir(at)
-			continue
-		}
-		next := filepath.Join(at, name)
-		target, err := os.Readlink(next)
-		if err != nil { // not a link
-			at = next
-			continue
-		}
-		if folder, err := (filesystem{}).Canonical(at); err == nil {
-			links = append(links, filepath.Join(folder, name))
-		}
-		if filepath.IsAbs(target) {
-			at = filepath.VolumeName(target) + string(filepath.Separator)
-		}
-		rest = append(pathNames(target), rest...)
-	}
-	end, _ = filesystem{}.Canonical(at)
-	return end, links
-}
-
 // linksOf returns the links of followLinks.
 func linksOf(path string) []string {
 	_, links := followLinks(path)
@@ -265,45 +232,8 @@ func codexHome(env []string, start string) string {
 	return start + string(filepath.Separator) + folder // not cleaned: a link may come before ".."
 }
 
-// filesystem implements the interfaces of policy.State with the file system of this machine.
-type filesystem struct{}
-
-// PolicyFiles implements policy.PolicyFiles.
-func (filesystem) PolicyFiles(folder string) []string {
-	var files []string
-	for _, file := range config.WorkspaceFiles(folder) {
-		// Measured with Codex 0.169: Codex runs no command if it should protect a link in a writable
-		// folder. So the result has the target of a link.
-		if at, err := (filesystem{}).Canonical(file); err == nil {
-			files = append(files, at)
-		}
-	}
-	return files
-}
-
 // isFile implements policy.State.IsFile.
 func isFile(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-// Canonical implements policy.Paths.
-func (filesystem) Canonical(path string) (string, error) { return resolveOnDisk(canonical, path) }
-
-// Follow implements policy.Paths.
-func (filesystem) Follow(path string) (string, error) { return resolveOnDisk(follow, path) }
-
-// Readings implements policy.Paths.
-func (filesystem) Readings(path string) ([]string, error) { return resolveOnDisk(readings, path) }
-
-// resolveOnDisk resolves a path on the disk of this machine.
-func resolveOnDisk[T any](resolve func(disk, string) (T, error), path string) (found T, err error) {
-	if runtime.GOOS == "windows" {
-		plain, err := windowsPath(path)
-		if err != nil {
-			return found, err
-		}
-		path = plain
-	}
-	return resolve(systemDisk{}, path)
 }
