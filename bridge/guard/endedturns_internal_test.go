@@ -19,7 +19,7 @@ func TestLateEndOfTurnKeepsMountPoints(t *testing.T) {
 	keeper := mountpoint.New(filepath.Join(t.TempDir(), "s"), slog.New(slog.DiscardHandler))
 	defer keeper.Close()
 	client := func(others func(string) bool) *Guard {
-		g := &Guard{shared: &shared{}, subscribers: others}
+		g := &Guard{shared: &shared{}, clientOptions: clientOptions{subscribers: others}}
 		g.SetMountPoints(keeper)
 		return g
 	}

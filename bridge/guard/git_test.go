@@ -223,7 +223,7 @@ func TestRepositoryPrograms(t *testing.T) {
 			r := newGitRepository(t)
 			r.write(attributes, "* filter=x\n", 0o600)
 			test.set(r)
-			g := &Guard{shared: &shared{gitEnv: r.env}}
+			g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: r.env}}}
 			keys, err := g.repositoryPrograms(t.Context(), r.folder)
 			if err != nil {
 				t.Fatal(err)
@@ -260,7 +260,7 @@ func TestRepositoryFileForCookies(t *testing.T) {
 	r.git("config", "http.cookieFile", r.path("profile"))
 	r.git("config", "http.saveCookies", "true")
 	r.write("profile", "the user's own\n", 0o600)
-	g := &Guard{shared: &shared{gitEnv: r.env}}
+	g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: r.env}}}
 	keys, err := g.repositoryPrograms(t.Context(), r.folder)
 	if err != nil || len(keys) != 2 || keys[0].name != "http.cookiefile" {
 		t.Errorf("found %q, %v", keys, err)
@@ -276,7 +276,7 @@ func TestRepositoryProgramsUnreadable(t *testing.T) {
 	t.Parallel()
 	r := newGitRepository(t)
 	r.write("repository/.git/config", "[broken\n", 0o600)
-	g := &Guard{shared: &shared{gitEnv: r.env}}
+	g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: r.env}}}
 	if keys, err := g.repositoryPrograms(t.Context(), r.folder); err == nil {
 		t.Errorf("found %q", keys)
 	}
@@ -361,7 +361,7 @@ func TestRepositoryProgramsIgnoreGitConfigVariable(t *testing.T) {
 	r.write("empty", "", 0o600)
 	r.git("config", "filter.x.clean", r.path("evil")+" clean")
 	r.env = append(r.env, "GIT_CONFIG="+r.path("empty"))
-	g := &Guard{shared: &shared{gitEnv: r.env}}
+	g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: r.env}}}
 	keys, err := g.repositoryPrograms(t.Context(), r.folder)
 	if err != nil || len(keys) != 1 || !r.status() {
 		t.Errorf("found %q, %v", keys, err)

@@ -21,13 +21,13 @@ func TestFindGit(t *testing.T) {
 	for path, relative := range map[string]bool{
 		dir: false, dir + ":": false, "/nowhere:" + dir + ":.": false, "": true, ":" + dir: true, "bin:" + dir: true, "/nowhere::" + dir: true,
 	} {
-		g := &Guard{shared: &shared{gitEnv: []string{"PATH=" + path}}}
+		g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: []string{"PATH=" + path}}}}
 		found, err := g.findGit()
 		if relative != errors.Is(err, errRelativePath) || !relative && found != program {
 			t.Errorf("PATH=%s: %q, %v", path, found, err)
 		}
 	}
-	if found, err := (&Guard{shared: &shared{gitEnv: []string{}}}).findGit(); err != nil || found != "" && filepath.Dir(found) != "/bin" && filepath.Dir(found) != "/usr/bin" {
+	if found, err := (&Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: []string{}}}}).findGit(); err != nil || found != "" && filepath.Dir(found) != "/bin" && filepath.Dir(found) != "/usr/bin" {
 		t.Errorf("without PATH: %q, %v", found, err)
 	}
 }

@@ -65,7 +65,7 @@ func TestGitFoldersAreBounded(t *testing.T) {
 	for i := range 3 * maxGitFolders {
 		folders = append(folders, filepath.Join(root, strconv.Itoa(i)))
 	}
-	g := &Guard{shared: &shared{gitEnv: []string{"PATH=" + root}, world: World()}}
+	g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: []string{"PATH=" + root}}, world: World()}}
 	if err := g.gitRefusal(t.Context(), "turn/start", "", g.canonicalFolders(folders), "", false); err == nil || !strings.Contains(err.Message, "more than 16 folders") {
 		t.Errorf("too many: %v", err)
 	}

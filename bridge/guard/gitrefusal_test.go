@@ -143,7 +143,7 @@ func TestNoGitProgramsWhereGitDoesNotStart(t *testing.T) {
 	t.Parallel()
 	r := newGitRepository(t)
 	r.git("config", "filter.x.clean", r.path("evil"))
-	g := &Guard{shared: &shared{gitEnv: []string{"PATH=" + r.path("nowhere")}}}
+	g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: []string{"PATH=" + r.path("nowhere")}}}}
 	if keys, err := g.repositoryPrograms(t.Context(), r.folder); err != nil || keys != nil {
 		t.Errorf("without git: %q, %v", keys, err)
 	}
@@ -179,7 +179,7 @@ func TestFindGitPassesOver(t *testing.T) {
 		}
 	}
 	path := strings.Join([]string{folder("none"), folder("folder"), folder("plain"), folder("program")}, string(filepath.ListSeparator))
-	g := &Guard{shared: &shared{gitEnv: []string{"PATH=" + path, "Path=/nowhere", "OTHER=/nowhere"}}}
+	g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: []string{"PATH=" + path, "Path=/nowhere", "OTHER=/nowhere"}}}}
 	if found, err := g.findGit(); err != nil || found != folder("program/git") {
 		t.Errorf("found %q, %v", found, err)
 	}

@@ -34,7 +34,7 @@ func TestUserConfigurationThatCommandsCanWrite(t *testing.T) {
 			r.write(test.file, "[filter \"x\"]\nclean = "+r.path("evil")+" clean\n", 0o600)
 			r.write("repository/.gitattributes", "* filter=x\n", 0o600)
 			r.git("config", "--global", "include.path", r.path(test.file))
-			g := &Guard{shared: &shared{gitEnv: r.env}}
+			g := &Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: r.env}}}
 			if test.world != nil {
 				g.world = test.world(r)
 			}
@@ -53,7 +53,7 @@ func TestUserConfigurationAboveTheFolder(t *testing.T) {
 	r.write("repository/inc", "[filter \"x\"]\nclean = evil\n", 0o600)
 	r.write("repository/sub/file", "", 0o600)
 	r.git("config", "--global", "include.path", r.path("repository/inc"))
-	keys, err := (&Guard{shared: &shared{gitEnv: r.env}}).repositoryPrograms(t.Context(), r.path("repository/sub"))
+	keys, err := (&Guard{shared: &shared{sharedOptions: sharedOptions{gitEnv: r.env}}}).repositoryPrograms(t.Context(), r.path("repository/sub"))
 	if err != nil || len(keys) != 1 {
 		t.Errorf("found %q, %v", keys, err)
 	}
