@@ -162,7 +162,7 @@ func (a *assembly) recorder(tracer *trace.Recorder, report *telemetry.Telemetry)
 		recorder = tracingRecorder{recorder, tracer}
 	}
 	if report != nil {
-		recorder = exportingRecorder{recorder, report, a.shared.record.redacted}
+		recorder = exportingRecorder{recorder, report, a.shared.record.Redacted}
 	}
 	return recorder
 }

@@ -26,6 +26,7 @@ var corePackages = []struct{ path, why string }{
 	{"bridge/config", "the configuration"},
 	{"bridge/decision", "what is logged and remembered"},
 	{"bridge/statefolder", "where the state is"},
+	{"bridge/decisionlog", "the decision log in files of JSON lines"},
 	{"bridge/mountpoint", "the mount points that protect paths"},
 	{"bridge/rules", "rules for commands, files and tools"},
 	{"bridge/userrules", "the user's rules for Codex"},
@@ -42,7 +43,13 @@ var corePackages = []struct{ path, why string }{
 	{"relay/handlers", "the user's programs and the question before a call"},
 	{"relay/inject", "installs hooks, and checks that they are active"},
 	{"relay/programs", "asks about programs that start"},
+	{"cmd/internal/settings", "applies the configuration on this machine"},
+	{"cmd/internal/core", "assembles the core for one Codex"},
+	{coreProgram, "the program of the core alone"},
 }
+
+// coreProgram links all packages of the core, and nothing else.
+const coreProgram = "cmd/codex-bridge-core"
 
 // coreModules are the modules of others in the core.
 var coreModules = map[string]string{
@@ -97,6 +104,19 @@ func TestCoreImports(t *testing.T) {
 	}
 	if len(coreModules) > maxCoreModules {
 		t.Errorf("the core has %d modules of others, more than %d", len(coreModules), maxCoreModules)
+	}
+}
+
+// The program of the core has each package of the core.
+func TestCoreProgramIsTheCore(t *testing.T) {
+	linked := make(map[string]bool)
+	for _, fields := range goList(t, "linux", []string{"list", "-deps", "-f", "{{.ImportPath}} -", ownModule + coreProgram}) {
+		linked[fields[0]] = true
+	}
+	for _, p := range corePackages {
+		if !linked[ownModule+p.path] {
+			t.Errorf("%s is no part of %s", p.path, coreProgram)
+		}
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
-	"unicode/utf8"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
@@ -15,17 +13,15 @@ import (
 	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/fleet"
-	"codex-bridge.example/relay/redact"
 )
 
 // ledger writes decisions to the decision log. It opens the state with the first decision, so
 // that a conversation without one creates no state. After a failure it tries again. While the log is
 // away, refusals are kept; see decision.Backlog. Its methods may be called concurrently.
 type ledger struct {
-	url      string
-	redactor redact.Redactor
-	backlog  *decision.Backlog
-	log      *slog.Logger
+	*core.Log
+	url string
+	log *slog.Logger
 
 	opening chan struct{} // holds a value while no goroutine opens the store
 	mu      sync.Mutex
@@ -34,55 +30,10 @@ type ledger struct {
 }
 
 func newLedger(cfg *config.Config) *ledger {
-	l := &ledger{
-		url: cfg.Store.URL, redactor: redact.New(redact.Limits{Text: maxReason}, setup.Secrets(cfg)...), log: logger(cfg), opening: make(chan struct{}, 1),
-	}
+	l := &ledger{url: cfg.Store.URL, log: logger(cfg), opening: make(chan struct{}, 1)}
 	l.opening <- struct{}{}
-	l.backlog = decision.NewBacklog(l.write, l.log)
+	l.Log = core.NewLog(setup.Secrets(cfg), l.write, l.log)
 	return l
-}
-
-const (
-	maxReason = 2 << 20 // characters of a reason that are kept
-	maxPart   = 4000    // bytes of a reason in one decision; the store truncates longer ones
-)
-
-// redacted returns a decision without secrets. Its texts come from the client, from Codex and from the command line, so
-// each of them may have one, also the name of an unknown method or field.
-func (l *ledger) redacted(d decision.Record) decision.Record {
-	for _, text := range []*string{&d.Client, &d.Thread, &d.Turn, &d.Method, &d.Rule, &d.Reason, &d.Origin} {
-		*text = l.redactor.Text(*text)
-	}
-	d.Fields = slices.Clone(d.Fields)
-	for i, field := range d.Fields {
-		d.Fields[i] = l.redactor.Text(field)
-	}
-	d.Facts = l.redactor.Facts(d.Facts)
-	return d
-}
-
-// Append implements guard.Recorder. It redacts secrets. It records the reason of a user's approval in full, in several
-// entries if needed.
-func (l *ledger) Append(ctx context.Context, d decision.Record) error {
-	d = l.redacted(d)
-	appendOne := l.backlog.Append
-	if d.CanWait {
-		appendOne = l.backlog.Keep
-	}
-	if d.Rule != approvals.RulePerson {
-		return appendOne(ctx, d)
-	}
-	parts := split(d.Reason, maxPart)
-	for i, part := range parts {
-		if d.Reason = part; len(parts) > 1 {
-			d.Reason = fmt.Sprintf("(%d/%d) %s", i+1, len(parts), part)
-		}
-		if err := appendOne(ctx, d); err != nil {
-			return err
-		}
-		d.Facts = "" // the first entry has them
-	}
-	return nil
 }
 
 // write writes one decision to the store.
@@ -128,19 +79,6 @@ func (l *ledger) wakeShipper() {
 	if l.shipper != nil {
 		l.shipper.Wake()
 	}
-}
-
-// split cuts a text between characters into parts of at most size bytes. It returns at least
-// one part.
-func split(text string, size int) (parts []string) {
-	for len(text) > size {
-		end := size
-		for end > size-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		parts, text = append(parts, text[:end]), text[end:]
-	}
-	return append(parts, text)
 }
 
 // Grants implements core.State: it is store, for the remembered approvals.
@@ -197,9 +135,7 @@ func (l *ledger) Close() error {
 // close writes the kept decisions, sends the rest to the fleet log, within fleetGrace, and closes the state, if it was
 // opened. It does not wait after the end of ctx.
 func (l *ledger) close(ctx context.Context) error {
-	if lost := l.backlog.Close(ctx); lost > 0 {
-		l.log.Error("the decision log lacks refusals of this process: it could not be written until the end", "decisions", lost)
-	}
+	l.Log.Close(ctx)
 	l.mu.Lock()
 	shipper := l.shipper
 	l.shipper = nil

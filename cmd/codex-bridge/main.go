@@ -16,19 +16,16 @@ import (
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/policy"
-	"codex-bridge.example/bridge/statefolder"
-	"codex-bridge.example/bridge/supervise"
+	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 )
 
 // Exit statuses.
 const (
-	exitFailed   = 1
-	exitConfig   = 2   // the configuration does not load, or the command line is wrong
-	exitNotFound = 127 // codex is not installed
+	exitFailed   = core.ExitFailed
+	exitConfig   = core.ExitConfig
+	exitNotFound = core.ExitNotFound
 )
 
 func main() {
@@ -179,20 +176,8 @@ func become(command codex.Command) error {
 
 // status returns the exit status for an error.
 func status(err error) int {
-	var find *codex.FindError
-	var conf *config.Error
-	var refused *settings.RefusedArgs
-	var open *policy.SensitivePathError
-	var variable *guard.EnvFileError
-	var server *guard.ExecServerError
-	var address *listenError
-	var state *statefolder.Error
-	var unsupervised *supervise.UnsupportedError
-	switch {
-	case errors.As(err, &find):
-		return exitNotFound
-	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &address), errors.As(err, &state), errors.As(err, &unsupervised):
+	if errors.As(err, new(*listenError)) {
 		return exitConfig
 	}
-	return exitFailed
+	return core.ExitStatus(err)
 }

@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"slices"
@@ -77,4 +79,21 @@ func (s Setup) Secrets(cfg *config.Config) []string {
 		environ = append(environ, s.Environ()...)
 	}
 	return redact.EnvironSecrets(environ)
+}
+
+// Logger returns a logger to w. It logs warnings and errors unless CODEX_BRIDGE_LOG sets another level, and
+// redacts secrets.
+func (s Setup) Logger(w io.Writer, cfg *config.Config) *slog.Logger {
+	level := slog.LevelWarn
+	if text := os.Getenv("CODEX_BRIDGE_LOG"); text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			level = slog.LevelWarn
+		}
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(w, opts)
+	if os.Getenv("CODEX_BRIDGE_LOG_FORMAT") == "json" {
+		h = slog.NewJSONHandler(w, opts)
+	}
+	return slog.New(redact.New(redact.Limits{}, s.Secrets(cfg)...).Handler(h))
 }
