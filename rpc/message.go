@@ -88,7 +88,7 @@ func (r *Parser) parseEnvelope(m *Message) *Error {
 	if id.Exists() {
 		var ok bool
 		if m.ID, ok = ParseID(id); !ok {
-			return Errorf(CodeInvalidRequest, "id is %s: Codex takes a 64-bit integer or a string, and drops other ids without a reply", clip(id.Raw()))
+			return Errorf(CodeInvalidRequest, "id is %s: Codex takes a 64-bit integer or a string, and drops other ids without a reply", quoteStart(id.Raw()))
 		}
 	}
 	if method.Exists() {

@@ -287,7 +287,7 @@ func (p *parser) checkKey(start, end int, escaped bool) error {
 }
 
 func (p *parser) duplicateKey(pos int, name []byte) error {
-	return &syntaxError{pos, fmt.Sprintf("duplicate key %s", clip(name))}
+	return &syntaxError{pos, fmt.Sprintf("duplicate key %s", quoteStart(name))}
 }
 
 // parseString reads a string after its opening quote, with its closing quote.
@@ -413,8 +413,8 @@ func (p *parser) unexpected(want string) error {
 	return p.fail(fmt.Sprintf("unexpected %q; expected %s", p.doc.text[p.pos], want))
 }
 
-// clip returns the start of a client's text, quoted for an error message.
-func clip(text []byte) string {
+// quoteStart returns the start of a client's text, quoted for an error message.
+func quoteStart(text []byte) string {
 	if len(text) > 40 {
 		text = append(bytes.Clone(text[:40]), "..."...)
 	}

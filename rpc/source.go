@@ -230,12 +230,12 @@ func (s *headerSource) readHeader() (size int, err error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return 0, fmt.Errorf("the header line %s has no colon", clip([]byte(line)))
+			return 0, fmt.Errorf("the header line %s has no colon", quoteStart([]byte(line)))
 		}
 		if strings.EqualFold(strings.TrimSpace(name), "content-length") {
 			n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31)
 			if err != nil || size >= 0 {
-				return 0, fmt.Errorf("the header line %s is not one length in bytes", clip([]byte(line)))
+				return 0, fmt.Errorf("the header line %s is not one length in bytes", quoteStart([]byte(line)))
 			}
 			size = int(n)
 		}

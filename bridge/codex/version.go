@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/setting"
 )
 
@@ -164,14 +165,9 @@ func (c Command) ReadVersion(ctx context.Context) (string, error) {
 	}
 	version := ParseVersion(output)
 	if version == "" {
-		return "", fmt.Errorf("%s --version printed %q; expected a version such as \"codex-cli 0.169.0\"", c.Path, clip(output))
+		return "", fmt.Errorf("%s --version printed %q; expected a version such as \"codex-cli 0.169.0\"", c.Path, display.Clip(output))
 	}
 	return version, nil
-}
-
-func clip(text string) string {
-	const maxShown = 200
-	return text[:min(len(text), maxShown)]
 }
 
 // CompareVersions is setting.CompareVersions.

@@ -70,10 +70,7 @@ func join(list []*Error) error {
 // quote quotes a value for a message and shortens it.
 func quote(s string) string {
 	const maxRunes = 60
-	if r := []rune(s); len(r) > maxRunes {
-		s = string(r[:maxRunes]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(display.ClipRunes(s, maxRunes))
 }
 
 // either lists values for a message: "a", "b" or "c".

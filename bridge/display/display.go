@@ -13,6 +13,49 @@ import (
 // maxExcerpt bounds an excerpt, in bytes.
 const maxExcerpt = 200
 
+// Start returns the first maxLen bytes of a text, or a few less: it has no part of a character.
+func Start(text string, maxLen int) string {
+	if len(text) <= maxLen {
+		return text
+	}
+	end := max(maxLen, 0)
+	for end > max(maxLen-utf8.UTFMax, 0) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// Clip returns a text of at most 200 bytes as it is, and the start of a longer one with a mark behind.
+func Clip(text string) string { return ClipTo(text, maxExcerpt) }
+
+// ClipTo is Clip for another number of bytes. The mark comes on top of them.
+func ClipTo(text string, maxLen int) string {
+	if len(text) <= maxLen {
+		return text
+	}
+	return Start(text, maxLen) + "…"
+}
+
+// StartRunes returns the first maxRunes characters of a text.
+func StartRunes(text string, maxRunes int) string {
+	n := 0
+	for i := range text {
+		if n >= maxRunes {
+			return text[:i]
+		}
+		n++
+	}
+	return text
+}
+
+// ClipRunes is ClipTo for a number of characters.
+func ClipRunes(text string, maxRunes int) string {
+	if start := StartRunes(text, maxRunes); len(start) < len(text) {
+		return start + "…"
+	}
+	return text
+}
+
 // Line returns a text in one line: characters that can't be seen, or change the direction of text, are escaped as
 // in JSON.
 func Line(text string) string { return escape(text, isInvisible, "") }
@@ -36,7 +79,7 @@ func Excerpt(text string) string {
 	if len(text) <= maxExcerpt {
 		return Quote(text)
 	}
-	start := strings.ToValidUTF8(text[:maxExcerpt], "")
+	start := Start(text, maxExcerpt)
 	return fmt.Sprintf("%s… (+%d more characters)", Quote(start), utf8.RuneCountInString(text[len(start):]))
 }
 

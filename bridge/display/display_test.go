@@ -47,6 +47,42 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// A cut is between characters, and has a mark.
+func TestClip(t *testing.T) {
+	for _, test := range []struct {
+		text                            string
+		maxLen                          int
+		start, clipped, runes, clipRune string
+	}{
+		{"abc", 3, "abc", "abc", "abc", "abc"},
+		{"abcd", 3, "abc", "abc…", "abc", "abc…"},
+		{"aäöü", 4, "aä", "aä…", "aäöü", "aäöü"},
+		{"aäöü", 3, "aä", "aä…", "aäö", "aäö…"},
+		{"a\U0001F600b", 4, "a", "a…", "a\U0001F600b", "a\U0001F600b"},
+		{"a\U0001F600b", 5, "a\U0001F600", "a\U0001F600…", "a\U0001F600b", "a\U0001F600b"},
+		{"abc", 0, "", "…", "", "…"},
+		{"abc", -1, "", "…", "", "…"},
+		{"", 0, "", "", "", ""},
+		{"\x80\x80\x80\x80\x80\x80\x80", 6, "\x80\x80", "\x80\x80…", "\x80\x80\x80\x80\x80\x80", "\x80\x80\x80\x80\x80\x80…"},
+	} {
+		if got := display.Start(test.text, test.maxLen); got != test.start {
+			t.Errorf("the first %d bytes of %q are %q, want %q", test.maxLen, test.text, got, test.start)
+		}
+		if got := display.ClipTo(test.text, test.maxLen); got != test.clipped {
+			t.Errorf("%q is clipped to %q, want %q", test.text, got, test.clipped)
+		}
+		if got := display.StartRunes(test.text, test.maxLen); got != test.runes {
+			t.Errorf("the first %d characters of %q are %q, want %q", test.maxLen, test.text, got, test.runes)
+		}
+		if got := display.ClipRunes(test.text, test.maxLen); got != test.clipRune {
+			t.Errorf("%q is clipped to the characters %q, want %q", test.text, got, test.clipRune)
+		}
+	}
+	if long := strings.Repeat("a", 201); display.Clip(long) != long[:200]+"…" || display.Clip(long[:200]) != long[:200] {
+		t.Error("Clip does not cut after 200 bytes")
+	}
+}
+
 // No two texts look the same.
 func TestExactTextsProperty(t *testing.T) {
 	for text, want := range map[string]struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -26,7 +27,7 @@ func (g *Guard) AgentAllowed(ctx context.Context, use policy.AgentRequest, sessi
 	if d.Verdict != policy.Deny {
 		why := "the user has allowed " + use.Describe()
 		if reason != "" {
-			why += ": " + clip(reason)
+			why += ": " + display.Clip(reason)
 		}
 		d = policy.Decision{Verdict: policy.Accept, Changes: []policy.Change{{Field: "result", Rule: "approvals.person", Reason: why}}}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/bridge/rules"
@@ -251,7 +252,7 @@ func (g *Guard) StartCall(ctx context.Context, thread, turn, id, file string, pa
 	const method = "hook/preToolUse"
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: method, Rule: "policy.mode", Field: "tool_use_id",
-		Reason: fmt.Sprintf("this turn has had another call with the id %q, or has too many calls", clip(id)),
+		Reason: fmt.Sprintf("this turn has had another call with the id %q, or has too many calls", display.Clip(id)),
 		Hint:   "give each call an id of its own; if the model's provider repeats ids, use another provider",
 	})}
 	g.logDecision(p.Mode(), method, d)

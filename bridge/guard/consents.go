@@ -134,7 +134,7 @@ func (a *consentFeature) decide(ctx context.Context, p *policy.Policy, m *rpc.Me
 	}
 	d := accept(why)
 	if !allowed {
-		d = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: clip(m.Method), Rule: key, Reason: why, Origin: origin})}
+		d = policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: display.Clip(m.Method), Rule: key, Reason: why, Origin: origin})}
 	}
 	a.g.logDecision(p.Mode(), m.Method, d)
 	if allowed { // the client may have shown only a part of the params
@@ -164,7 +164,7 @@ func (a *consentFeature) askPerson(ctx context.Context, m *rpc.Message) (allowed
 	case allowed:
 		return true, "the user allowed it"
 	case reason != "":
-		return false, "the user refused it: " + clip(reason)
+		return false, "the user refused it: " + display.Clip(reason)
 	}
 	return false, "the user refused it"
 }
@@ -173,7 +173,7 @@ func (a *consentFeature) askPerson(ctx context.Context, m *rpc.Message) (allowed
 func (a *consentFeature) hook(ctx context.Context, m *rpc.Message) (allowed bool, reason string, err error) {
 	payload := map[string]any{
 		"hook_event_name": "PermissionRequest", "tool_name": m.Method, "tool_input": json.RawMessage(orEmpty(m.Params)),
-		"reason": fmt.Sprintf("policy.methods requires your consent to %s.", clip(m.Method)),
+		"reason": fmt.Sprintf("policy.methods requires your consent to %s.", display.Clip(m.Method)),
 	}
 	for name, member := range map[string]string{"session_id": "threadId", "cwd": "cwd"} {
 		if text, ok := m.Params.Get(member).Text(); ok {
@@ -199,7 +199,7 @@ const maxShown = 2000
 func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bool, _ string, err error) {
 	thread, _ := m.Params.Get("threadId").Text()
 	shown := []rune(display.Line(string(orEmpty(m.Params))))
-	message := fmt.Sprintf("Allow %s? policy.methods requires your consent. Its parameters: %s", clip(m.Method), string(shown[:min(len(shown), maxShown)]))
+	message := fmt.Sprintf("Allow %s? policy.methods requires your consent. Its parameters: %s", display.Clip(m.Method), string(shown[:min(len(shown), maxShown)]))
 	if more := len(shown) - maxShown; more > 0 {
 		message += fmt.Sprintf(" … (+%d more characters)", more)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/rpc"
@@ -45,7 +46,7 @@ func (g *Guard) registerOpened(o openedThread) *rpc.Error {
 		return err
 	}
 	g.threads.apply(opened.id, threadRefused{})
-	return rpc.Errorf(rpc.CodeNotVerified, "%s: %s; open the thread again when they can be read", clip(o.sent.Method), noAnswerReason)
+	return rpc.Errorf(rpc.CodeNotVerified, "%s: %s; open the thread again when they can be read", display.Clip(o.sent.Method), noAnswerReason)
 }
 
 // verifyUpdate verifies the settings in a thread/settings/updated. While the disk does not answer, the

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
 	"codex-bridge.example/bridge/supervise"
@@ -23,7 +24,7 @@ func (g *Guard) OnPassed(f func(decision.Record)) { g.passed = f }
 func (g *Guard) notifyPassed(mode config.Mode, method, thread, turn, rule string, facts func() string) {
 	if g.passed != nil {
 		g.passed(decision.Record{
-			Time: time.Now(), Client: g.clientName(), Method: method, Thread: clip(thread), Turn: clip(turn),
+			Time: time.Now(), Client: g.clientName(), Method: method, Thread: display.Clip(thread), Turn: display.Clip(turn),
 			Mode: string(mode), Verdict: string(policy.Pass), Rule: rule, Facts: facts(),
 		})
 	}

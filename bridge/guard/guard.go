@@ -11,6 +11,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/mountpoint"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/userrules"
@@ -204,7 +205,7 @@ func (g *Guard) requireUsableCodex(ctx context.Context, method string) *rpc.Erro
 		return nil
 	}
 	if err := g.codexCheck(ctx); err != nil {
-		return rpc.Errorf(rpc.CodeUpstream, "%s: %v", clip(method), err)
+		return rpc.Errorf(rpc.CodeUpstream, "%s: %v", display.Clip(method), err)
 	}
 	return nil
 }

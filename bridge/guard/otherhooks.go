@@ -159,7 +159,7 @@ func (g *Guard) hookStarted(_ context.Context, msg *bridge.ServerMessage) {
 	turn, _ := params.Get("turnId").Text()
 	id, _ := run.Get("id").Text()
 	_, call, _ := strings.Cut(id, ":"+source+":")
-	g.otherRuns.add(callOf{turnOf{thread, turn}, callKey(call)}, "the hook of "+display.Quote(clip(source)))
+	g.otherRuns.add(callOf{turnOf{thread, turn}, callKey(call)}, "the hook of "+display.Quote(display.Clip(source)))
 }
 
 // JudgedCall records the input with which a call may run, after the last judgement.

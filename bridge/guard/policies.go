@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -83,7 +84,7 @@ func refuseFolder(method, rule string, p *policy.Policy, err error) *rpc.Error {
 		what, hint = "can't be enforced", "or remove the file"
 	}
 	reason := "the policy file of its folder " + what + ": " + strings.ReplaceAll(err.Error(), "\n", "; ")
-	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: clip(method), Rule: rule, Field: "params.cwd", Reason: reason, Hint: hint})
+	return policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: display.Clip(method), Rule: rule, Field: "params.cwd", Reason: reason, Hint: hint})
 }
 
 // execMethod runs a command of the client in a folder, without a thread.

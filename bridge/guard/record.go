@@ -12,6 +12,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -65,7 +66,7 @@ func (g *Guard) record(ctx context.Context, mode config.Mode, m subject, d polic
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(m.recordTimeout, recordTimeout))
 	defer cancel()
 	entry := decision.Record{
-		Time: time.Now(), Client: g.clientName(), Method: m.method, Thread: clip(m.thread), Turn: clip(m.turn),
+		Time: time.Now(), Client: g.clientName(), Method: m.method, Thread: display.Clip(m.thread), Turn: display.Clip(m.turn),
 		Mode: string(mode), Verdict: string(d.Verdict), Facts: m.facts,
 		CanWait: m.canWait || d.Verdict == policy.Deny || mode != config.Enforce,
 	}
@@ -123,7 +124,7 @@ type subject struct {
 
 // subjectOf returns the subject of a message with these params.
 func subjectOf(method string, params rpc.Value, line []byte) subject {
-	s := subject{method: clip(method), line: line}
+	s := subject{method: display.Clip(method), line: line}
 	s.thread, _ = params.Get("threadId").Text()
 	if s.thread == "" {
 		s.thread, _ = params.Get("conversationId").Text() // legacy approvals
@@ -132,15 +133,6 @@ func subjectOf(method string, params rpc.Value, line []byte) subject {
 		s.turn, _ = params.Get("expectedTurnId").Text()
 	}
 	return s
-}
-
-// clip bounds a text of the client in the log, in bytes.
-func clip(text string) string {
-	const maxLen = 200
-	if len(text) <= maxLen {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxLen], "") + "…"
 }
 
 // logDecision logs a decision, one line per change. Under audit the log is the only result, so the
@@ -204,7 +196,7 @@ func (g *Guard) notifyListeners(method string, a Applied, d policy.Decision) {
 	case policy.Deny:
 		g.counts.refused.Add(1)
 	}
-	a.Method, a.ItemID, a.What = clip(method), clip(a.ItemID), clipWhat(a.What)
+	a.Method, a.ItemID, a.What = display.Clip(method), display.Clip(a.ItemID), display.ClipTo(a.What, maxWhat)
 	a.Verdict, a.Changes, a.Error = d.Verdict, d.Changes, d.Refusal()
 	for _, f := range g.listeners {
 		f(a)
@@ -212,14 +204,8 @@ func (g *Guard) notifyListeners(method string, a Applied, d policy.Decision) {
 	g.warnRefusal(a)
 }
 
-// clipWhat bounds the text of a call, in bytes.
-func clipWhat(text string) string {
-	const maxWhat = 4096
-	if len(text) <= maxWhat {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxWhat], "") + "…"
-}
+// maxWhat bounds the text of a call, in bytes.
+const maxWhat = 4096
 
 // Counts returns how many messages were rewritten and refused so far.
 func (g *Guard) Counts() (rewritten, refused int64) {

@@ -43,10 +43,7 @@ func (g *Guard) warnThread(thread, sentence string) {
 	if g.knowsBridge != nil && g.knowsBridge() || g.peer == nil || g.peer.OptedOut(warning) || !g.isOpened(thread) {
 		return
 	}
-	if len(sentence) > maxWarning {
-		sentence = strings.ToValidUTF8(sentence[:maxWarning], "") + "…"
-	}
-	g.peer.Notify(warning, map[string]any{"threadId": g.Session(thread), "message": sentence})
+	g.peer.Notify(warning, map[string]any{"threadId": g.Session(thread), "message": display.ClipTo(sentence, maxWarning)})
 }
 
 // warnRefusal is WarnRefusedCall for a decision of the policy. The client gets the refusals of its own
@@ -79,7 +76,7 @@ func (g *Guard) RefuseUnreadable(ctx context.Context, call UnreadableCall) {
 		Method: method, Rule: "policy.mode", Reason: call.Reason.Error(),
 	})}
 	g.logDecision(effective, method, d)
-	about := subject{method: method, thread: call.Thread, turn: call.Turn, line: call.Payload, facts: unknownFacts(clip(call.ID), "the bridge could not read the call")}
+	about := subject{method: method, thread: call.Thread, turn: call.Turn, line: call.Payload, facts: unknownFacts(display.Clip(call.ID), "the bridge could not read the call")}
 	_ = g.record(ctx, effective, about, d) // the call is denied even if this fails
 	if call.ID != "" {
 		g.calls.start(turnOf{call.Thread, call.Turn}, call.ID) // so that the user is told once
@@ -125,11 +122,11 @@ func (g *Guard) RecordDenied(ctx context.Context, call DeniedCall) {
 		return
 	}
 	method := "hook/" + call.Event
-	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: call.Rule, Reason: display.Line(clipWhat(call.Reason))})}
+	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: call.Rule, Reason: display.Line(display.ClipTo(call.Reason, maxWhat))})}
 	g.logDecision(effective, method, d)
 	about := subject{method: method, thread: call.Thread, turn: call.Turn, line: call.Payload, facts: call.Facts}
 	if about.facts == "" {
-		about.facts = unknownFacts(clip(call.ID), "no rule of the policy has denied it")
+		about.facts = unknownFacts(display.Clip(call.ID), "no rule of the policy has denied it")
 	}
 	_ = g.record(ctx, effective, about, d)
 }
@@ -141,7 +138,7 @@ func (g *Guard) UnansweredHook(ctx context.Context, thread, turn, event, why str
 	if mode == config.Off {
 		return
 	}
-	method, why := "hook/"+clip(event), display.Line(clipWhat(why))
+	method, why := "hook/"+display.Clip(event), display.Line(display.ClipTo(why, maxWhat))
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: method, Rule: "hooks.on_failure", Reason: why})}
 	g.logDecision(effective, method, d)
 	about := subject{method: method, thread: thread, turn: turn, facts: unknownFacts("", "the hook got no answer of the bridge")}
@@ -158,7 +155,7 @@ func (g *Guard) FailedHook(ctx context.Context, thread, turn, event, why string)
 	if p.Mode() == config.Off {
 		return
 	}
-	reason := fmt.Sprintf("the bridge's hook %s did not run or has failed, so the bridge could not decide a call, which Codex may have run", clip(event))
+	reason := fmt.Sprintf("the bridge's hook %s did not run or has failed, so the bridge could not decide a call, which Codex may have run", display.Clip(event))
 	if strings.TrimSpace(why) != "" {
 		reason += "; Codex reports: " + display.Excerpt(why)
 	}
@@ -195,7 +192,7 @@ func (g *Guard) FailedHandler(ctx context.Context, thread, turn, event, reason s
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer cancel()
 		err := g.recorder.Append(ctx, decision.Record{
-			Time: time.Now(), Client: g.clientName(), Method: "hook/" + event, Thread: clip(thread), Turn: clip(turn),
+			Time: time.Now(), Client: g.clientName(), Method: "hook/" + event, Thread: display.Clip(thread), Turn: display.Clip(turn),
 			Mode: string(mode), Verdict: string(policy.Pass), Rule: "hooks.handler", Reason: reason, CanWait: true,
 		})
 		if err != nil {
@@ -241,7 +238,7 @@ func (g *Guard) RefuseUnhooked(ctx context.Context, call *bridge.ClientMessage, 
 // refusal applies even if it can't be logged. r has no method.
 func (g *Guard) Refuse(ctx context.Context, call *bridge.ClientMessage, code rpc.Code, r policy.Refusal) *rpc.Error {
 	thread, _ := call.Params.Get("threadId").Text()
-	r.Method = clip(call.Method)
+	r.Method = display.Clip(call.Method)
 	d := policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(code, r)}
 	if g.policies(thread)[0].Mode() == config.Off {
 		return d.Err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
 )
@@ -60,7 +61,7 @@ func (g *Guard) initialize(ctx context.Context, call *bridge.ClientMessage) *rpc
 	info := call.Params.Get("clientInfo")
 	client, named := info.Get("name").Text()
 	version, _ := info.Get("version").Text()
-	name := clip(strings.TrimSpace(client + " " + version))
+	name := display.Clip(strings.TrimSpace(client + " " + version))
 	first := g.client.Load() == nil
 	if first {
 		g.client.Store(&name) // a refusal is logged with the name

@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -170,7 +171,7 @@ func (g *Guard) recordGateChange(ctx context.Context, r gateRequest, gated bool)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shortRecordTimeout)
 	defer cancel()
 	err := g.recorder.Append(ctx, decision.Record{
-		Time: time.Now(), Client: g.clientName(), Method: r.method, Thread: clip(r.thread), Verdict: string(policy.Pass), Mode: string(config.Enforce),
+		Time: time.Now(), Client: g.clientName(), Method: r.method, Thread: display.Clip(r.thread), Verdict: string(policy.Pass), Mode: string(config.Enforce),
 		Rule: "policy.gate", Reason: reason, Fields: []string{"params.approvalPolicy"}, CanWait: true,
 	})
 	if err != nil {

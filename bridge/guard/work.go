@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -103,7 +104,7 @@ func (g *Guard) policiesIn(method, folder string, policies []*policy.Policy) ([]
 	case enforces:
 		policies = append([]*policy.Policy{p}, policies...)
 	case err != nil && policies[0].Mode() != config.Enforce:
-		g.log.Warn("the policy file of a folder does not load; work begins there without it", "method", clip(method), "folder", folder, "error", err)
+		g.log.Warn("the policy file of a folder does not load; work begins there without it", "method", display.Clip(method), "folder", folder, "error", err)
 		return policies, nil
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
@@ -54,7 +55,7 @@ func (w *writableFolders) ofAll() []string { return listOf(w.all.Load()) }
 
 // foldersChangedError is the error for a message for which reserve returned false.
 func foldersChangedError(method string) *rpc.Error {
-	return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write; send it again", clip(method))
+	return rpc.Errorf(rpc.CodeOverloaded, "%s: other threads keep changing what commands can write; send it again", display.Clip(method))
 }
 
 func listOf(list *[]string) []string {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
 
@@ -160,7 +161,7 @@ func (n *shapeNode) checkTagged(v rpc.Value) *Mismatch {
 		variant, ok = n.variants[name]
 	}
 	if !ok {
-		return (&Mismatch{Found: "the unknown name " + clip(tag.Raw()), Want: "one of " + strings.Join(slices.Sorted(maps.Keys(n.variants)), ", ")}).in("." + n.tag)
+		return (&Mismatch{Found: "the unknown name " + display.ClipTo(string(tag.Raw()), 80), Want: "one of " + strings.Join(slices.Sorted(maps.Keys(n.variants)), ", ")}).in("." + n.tag)
 	}
 	return variant.check(v)
 }
@@ -244,14 +245,6 @@ func findPrivate(v rpc.Value) *Mismatch {
 		i++
 	}
 	return nil
-}
-
-func clip(raw []byte) string {
-	const maxShown = 80
-	if len(raw) > maxShown {
-		return string(bytes.ToValidUTF8(raw[:maxShown], nil)) + "…"
-	}
-	return string(raw)
 }
 
 func kindOf(letter rune) rpc.Kind {

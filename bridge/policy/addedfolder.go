@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
 
@@ -21,7 +22,7 @@ func WithoutTrust(m *rpc.Message, st State) ([]byte, error) {
 	cwd, _ := m.Params.Get("cwd").Text()
 	folder, err := st.ResolveCwd(cwd)
 	if err != nil {
-		return nil, fmt.Errorf("the folder %q can't be resolved: %w", Clip(cwd), err)
+		return nil, fmt.Errorf("the folder %q can't be resolved: %w", display.Clip(cwd), err)
 	}
 	patch := rpc.NewPatch(m)
 	patch.Set(m.Params, "cwd", JSONString(folder)) // as Codex names its start folder
@@ -62,7 +63,7 @@ func overlayTrust(overlay rpc.Value) (own trustTable, err error) {
 	}
 	for key := range overlay.Members() {
 		if strings.HasPrefix(key, projectsKey+".") {
-			return own, fmt.Errorf("config has %q", Clip(key))
+			return own, fmt.Errorf("config has %q", display.Clip(key))
 		}
 	}
 	levels, err := parseTrust(overlay.Get(projectsKey))

@@ -64,7 +64,7 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 	if p.HasRules() {
 		m = p.matchAgent(u, st)
 	}
-	unread := "the bridge does not know these members of the agent's request: " + display.Line(Clip(strings.Join(u.Unread, ", ")))
+	unread := "the bridge does not know these members of the agent's request: " + display.Line(display.Clip(strings.Join(u.Unread, ", ")))
 	if m.Why != "" && len(u.Unread) > 0 {
 		m.Why += "; " + unread
 	}

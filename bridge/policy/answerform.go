@@ -57,7 +57,7 @@ func ReadPermissionAnswer(result []byte) (PermissionAnswer, error) {
 		known, ok := words[name]
 		switch {
 		case !ok:
-			return PermissionAnswer{}, answerError("", "it has the member %s, which such an answer does not have", display.Line(Clip(name)))
+			return PermissionAnswer{}, answerError("", "it has the member %s, which such an answer does not have", display.Line(display.Clip(name)))
 		case v.Kind() == rpc.Null:
 		case v.Kind() != rpc.String:
 			return PermissionAnswer{}, answerError(name, "it is %s, not a text", v.Kind())

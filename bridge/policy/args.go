@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 )
 
@@ -194,10 +195,7 @@ func (c *argsDecider) flagText(item argv.Item) string {
 // argText returns an argument for a message, cut after 60 bytes and quoted if needed.
 func argText(text string) string {
 	const most = 60
-	shown := text
-	if len(shown) > most {
-		shown = shown[:most] + "…"
-	}
+	shown := display.ClipTo(text, most)
 	if quoted := fmt.Sprintf("%q", shown); quoted[1:len(quoted)-1] != text || strings.ContainsRune(text, ' ') {
 		return quoted
 	}

@@ -54,7 +54,7 @@ func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) lea
 		case text == "":
 			return leaveReason{rule: ruleRoots, reason: "what it changes is not known"}
 		case err != nil:
-			return leaveReason{rule: ruleRoots, reason: Clip(text) + " can't be resolved: " + err.Error()}
+			return leaveReason{rule: ruleRoots, reason: display.Clip(text) + " can't be resolved: " + err.Error()}
 		}
 		if link := policyFileLink(found); link != "" {
 			return leaveReason{rule: ruleProtected, reason: link + " leads to a policy file by a link"}

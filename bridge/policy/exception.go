@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -17,7 +18,7 @@ func UseExceptions(used []rules.Exception) Decision {
 func exceptionChanges(m rules.Match) (all []Change) {
 	for _, one := range m.Exceptions {
 		if one.Rule != m.Rule {
-			all = append(all, Change{Field: "result", Rule: RuleRule, Reason: one.Rule.Why() + ": " + Clip(one.Part), Origin: one.Rule.Origin.String()})
+			all = append(all, Change{Field: "result", Rule: RuleRule, Reason: one.Rule.Why() + ": " + display.Clip(one.Part), Origin: one.Rule.Origin.String()})
 		}
 	}
 	return all

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/rpc"
 )
@@ -133,7 +134,7 @@ func (p *Policy) checkTrace(m *rpc.Message) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidRequest, Refusal{
-		Method: Clip(m.Method), Rule: ruleProtocol, Field: "trace", Reason: "Codex drops such a message without a response",
+		Method: display.Clip(m.Method), Rule: ruleProtocol, Field: "trace", Reason: "Codex drops such a message without a response",
 		Hint: "omit trace, or send an object in which traceparent and tracestate are strings",
 	})}, true
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"strings"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // Notice returns what a change takes away from a client that does not know the bridge, as a sentence
@@ -16,13 +18,13 @@ func (c Change) Notice() (kind, sentence string) {
 	if names := strings.SplitN(field, ".", 4); names[0] == "config" && len(names) == 4 {
 		field = strings.Join(names[:3], ".") // one server, not each of its members
 	}
-	field = Clip(field) // the client chooses the names of config
+	field = display.Clip(field) // the client chooses the names of config
 	sentence = "codex-bridge has removed " + field
 	if c.To != nil {
 		sentence = "codex-bridge has changed " + field
 		var text string
 		if json.Unmarshal(c.To, &text) == nil {
-			sentence += " to " + Clip(text)
+			sentence += " to " + display.Clip(text)
 		}
 	}
 	if field == "runtimeWorkspaceRoots" || field == "environments" {
@@ -42,7 +44,7 @@ func (c Change) Notice() (kind, sentence string) {
 
 // Notice returns a sentence for the user about a removed flag; origin is the place of its rule.
 func (c ArgChange) Notice(origin string) string {
-	return "codex-bridge has removed " + Clip(c.Flag) + " from the command line: " + strings.TrimSuffix(c.Reason, ".") + ". The setting is " + c.Rule + " in " + origin + "."
+	return "codex-bridge has removed " + display.Clip(c.Flag) + " from the command line: " + strings.TrimSuffix(c.Reason, ".") + ". The setting is " + c.Rule + " in " + origin + "."
 }
 
 // restricts reports whether the change replaces or removes a value that the policy does not allow.

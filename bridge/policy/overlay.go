@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
 
@@ -149,7 +150,7 @@ func (c *overlayRule) decideLeaf(object rpc.Value, key string, m rpc.Value, path
 	split := splitDots(path)
 	if len(split) == 1 && split[0] == defaultPermissionsKey && namesUserProfile(textOf(m)) {
 		c.lost = true
-		c.refuse(rpc.CodeRefused, "params."+field, ruleUser, "without it Codex would lose what the permissions profile "+Clip(textOf(m))+" denies", "name the profile in default_permissions of Codex's config.toml, or remove it here")
+		c.refuse(rpc.CodeRefused, "params."+field, ruleUser, "without it Codex would lose what the permissions profile "+display.Clip(textOf(m))+" denies", "name the profile in default_permissions of Codex's config.toml, or remove it here")
 		return true
 	}
 	forbidden := forbiddenReason(split, true)

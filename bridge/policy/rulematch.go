@@ -84,7 +84,7 @@ func (p *Policy) addRoots(d *rules.Dirs, st State) {
 func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
 	r := Refusal{Method: method, Rule: RuleRule, Reason: RuleReason(m), Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
 	if m.Part != "" && m.Part != unreadableLine {
-		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + display.Line(Clip(m.Part))
+		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + display.Line(display.Clip(m.Part))
 	}
 	if m.Why != "" {
 		r.Reason += " (" + m.Why + ")"

@@ -43,7 +43,7 @@ func (p *Policy) decideKnownRequest(method string, params rpc.Value, st State, a
 // ruleAcceptance returns the acceptance by a rule.
 func ruleAcceptance(m rules.Match, yes []byte) Decision {
 	return Decision{Verdict: Accept, Answer: yes, Changes: append([]Change{{
-		Field: "result", Rule: RuleRule, Reason: RuleReason(m) + ": " + display.Line(Clip(m.Part)), Origin: m.Rule.Origin.String(), To: yes,
+		Field: "result", Rule: RuleRule, Reason: RuleReason(m) + ": " + display.Line(display.Clip(m.Part)), Origin: m.Rule.Origin.String(), To: yes,
 	}}, exceptionChanges(m)...)}
 }
 

@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
 
@@ -26,7 +26,7 @@ func formatValue(v rpc.Value) string {
 	const most = 80
 	raw := v.Raw()
 	if len(raw) > most {
-		return fmt.Sprintf("%s… (%d bytes)", bytes.ToValidUTF8(raw[:most], nil), len(raw))
+		return fmt.Sprintf("%s… (%d bytes)", display.Start(string(raw), most), len(raw))
 	}
 	return string(raw)
 }
@@ -47,15 +47,6 @@ func textOf(v rpc.Value) string {
 
 // CloneRaw returns a copy of the JSON of a value.
 func CloneRaw(v rpc.Value) json.RawMessage { return slices.Clone(v.Raw()) }
-
-// Clip returns a text for a message, cut after 200 bytes.
-func Clip(text string) string {
-	const most = 200
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
-}
 
 // jsonArray returns the paths as a JSON array.
 func jsonArray(paths []string) []byte {

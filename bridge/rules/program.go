@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // Program is the start of a program, as the kernel sees it. No shell reads its words.
@@ -96,7 +98,7 @@ func (p *Program) text(spelled []spelling) string {
 	}
 	text := strings.ToValidUTF8(strings.Join(words, " "), "\uFFFD")
 	if len(text) > maxPartLen {
-		text = strings.ToValidUTF8(text[:min(len(text), maxPartLen)], "") + " …"
+		text = display.Start(text, maxPartLen) + " …"
 	}
 	return text
 }

@@ -59,13 +59,7 @@ type Start struct {
 }
 
 // String returns the beginning of Words.
-func (s Start) String() string {
-	text := s.Words()
-	if len(text) > maxShown {
-		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
-	}
-	return text
-}
+func (s Start) String() string { return display.ClipTo(s.Words(), maxShown) }
 
 // Words returns the path and the words of the program for people. A word that a shell would split is quoted.
 func (s Start) Words() string {

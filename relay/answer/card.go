@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
 
@@ -69,12 +70,12 @@ func fitted(room int, lines func(detail) []string) string {
 	var all []string
 	for _, d := range details {
 		all = lines(d)
-		if text := strings.Join(all, "\n"); clip(text, room) == text {
+		if text := strings.Join(all, "\n"); display.StartRunes(text, room) == text {
 			return text
 		}
 	}
 	for kept := len(all) - 1; kept > 0; kept-- {
-		if text := strings.Join(all[:kept], "\n") + moreLines(len(all)-kept); clip(text, room) == text {
+		if text := strings.Join(all[:kept], "\n") + moreLines(len(all)-kept); display.StartRunes(text, room) == text {
 			return text
 		}
 	}

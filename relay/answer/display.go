@@ -7,6 +7,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // unsafeText replaces text that is not shown.
@@ -100,13 +102,13 @@ func preview(text string, most int) string {
 	return asText.Replace(truncate(text, most))
 }
 
-// truncate cuts a text without counting the rest. The card shows the whole text elsewhere.
+// truncate cuts a text without counting the rest, unless most is negative. The card shows the whole text elsewhere.
 func truncate(text string, most int) string {
 	const mark = "..."
-	if clip(text, most) == text {
+	if most < 0 || display.StartRunes(text, most) == text {
 		return text
 	}
-	return clip(text, max(most-len(mark), 0)) + mark
+	return display.StartRunes(text, max(most-len(mark), 0)) + mark
 }
 
 // cleanAndCount cleans a text and cuts it to about most characters. It counts the invisible
@@ -138,7 +140,7 @@ func cut(text string, most int) (shown, more string) {
 	for kept := most; ; kept-- {
 		more = fmt.Sprintf("… (+%d more characters)", all-kept)
 		if kept <= least || kept+utf8.RuneCountInString(more) <= most {
-			return clip(text, max(kept, 0)), more
+			return display.StartRunes(text, max(kept, 0)), more
 		}
 	}
 }
@@ -154,18 +156,6 @@ func countRemoved(text, clean string) int {
 		return n
 	}
 	return count(text) - count(clean)
-}
-
-// clip cuts a text after most characters.
-func clip(text string, most int) string {
-	n := 0
-	for i := range text {
-		if n == most {
-			return text[:i]
-		}
-		n++
-	}
-	return text
 }
 
 // hideHomes writes home folders as ~, so that a chat does not learn the user's name.

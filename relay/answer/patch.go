@@ -2,7 +2,6 @@ package answer
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"codex-bridge.example/bridge/display"
@@ -26,7 +25,7 @@ func PatchLines(changes rpc.Value) []string {
 			lines = append(lines, "Move it to: "+display.Exact(plain(to)))
 		}
 		diff, _ := change.Get("diff").Text()
-		shown := strings.ToValidUTF8(diff[:min(len(diff), room)], "")
+		shown := display.Start(diff, room)
 		room -= len(shown)
 		if shown != "" {
 			lines = append(lines, display.Block(shown)...)

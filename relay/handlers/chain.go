@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge.example/bridge/child"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/hook"
 )
@@ -145,7 +146,7 @@ func (c *Chain) preToolUse(ctx context.Context, h *config.Hooks, call *hook.Call
 // know their own.
 func (c *Chain) denied(ctx context.Context, call *hook.Call, s step, op opinion) verdict {
 	if !s.isClient {
-		c.options.Denied(ctx, call, s.place()+" has denied it: "+clip(op.Reason, maxReason))
+		c.options.Denied(ctx, call, s.place()+" has denied it: "+display.ClipTo(op.Reason, maxReason))
 	}
 	return s.verdict(op)
 }
@@ -218,7 +219,7 @@ func (c *Chain) enforce(ctx context.Context, call *hook.Call, s step) (op opinio
 	switch {
 	case err != nil:
 		c.log.Error("hook", "event", call.Event, "by", s.name, "error", err)
-		c.options.Denied(ctx, call, s.place()+" failed: "+clip(problem.Text(err), maxReason))
+		c.options.Denied(ctx, call, s.place()+" failed: "+display.ClipTo(problem.Text(err), maxReason))
 		return opinion{}, verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: failureReason(call, s, err)}}, true
 	case op.Decision == hook.Deny:
 		return op, s.verdict(op), true
@@ -302,9 +303,9 @@ func (c *Chain) permitsAllow(ctx context.Context, call *hook.Call) (yes bool) {
 func (c *Chain) failureVerdict(ctx context.Context, h *config.Hooks, call *hook.Call, s step, err error) verdict {
 	c.log.Warn("hook", "event", call.Event, "by", s.name, "where", s.origin, "error", err)
 	if call.Event.Decides() && h.OnFailure != "allow" {
-		c.options.Denied(ctx, call, s.place()+" failed: "+clip(problem.Text(err), maxReason))
+		c.options.Denied(ctx, call, s.place()+" failed: "+display.ClipTo(problem.Text(err), maxReason))
 		return verdict{Answer: hook.Answer{Decision: hook.Deny, Reason: failureReason(call, s, err)}}
 	}
-	c.options.Failed(ctx, call, fmt.Sprintf("%s, which is asked at %s, failed: %s", s.place(), call.Event, clip(problem.Text(err), maxReason)))
+	c.options.Failed(ctx, call, fmt.Sprintf("%s, which is asked at %s, failed: %s", s.place(), call.Event, display.ClipTo(problem.Text(err), maxReason)))
 	return verdict{}
 }

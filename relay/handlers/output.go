@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	strict "github.com/go-json-experiment/json"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/relay/hook"
 )
 
@@ -96,7 +96,7 @@ func (o *handlerOutput) applySpecific(event hook.Event) error {
 	s := o.Specific
 	switch {
 	case s.HookEventName != event.Name():
-		return fmt.Errorf("its hookSpecificOutput is for %q, not for %s", clip(s.HookEventName, 100), event.Name())
+		return fmt.Errorf("its hookSpecificOutput is for %q, not for %s", display.ClipTo(s.HookEventName, 100), event.Name())
 	case s.AdditionalContext != "":
 		return errors.New("additionalContext is not supported")
 	case isSet(s.UpdatedMCPToolOutput):
@@ -126,7 +126,7 @@ func (o *handlerOutput) applyPreToolUse(event hook.Event) error {
 		o.Input = s.UpdatedInput // Codex does not use the reason of an allow
 	default:
 		return fmt.Errorf("its permissionDecision %q is not supported; use deny, or allow with updatedInput, or print nothing to allow",
-			clip(s.PermissionDecision, 100))
+			display.ClipTo(s.PermissionDecision, 100))
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func (o *handlerOutput) applyPermissionRequest(event hook.Event) error {
 	case d.Interrupt, isSet(d.UpdatedInput), isSet(d.UpdatedPermissions):
 		return errors.New("interrupt, updatedInput and updatedPermissions are not supported in a PermissionRequest")
 	case d.Behavior != string(hook.Allow) && d.Behavior != string(hook.Deny):
-		return fmt.Errorf("its behavior %q is neither allow nor deny", clip(d.Behavior, 100))
+		return fmt.Errorf("its behavior %q is neither allow nor deny", display.ClipTo(d.Behavior, 100))
 	}
 	o.Decision, o.Reason = d.Behavior, d.Message
 	return nil
@@ -202,7 +202,7 @@ func (s clientOutput) opinion(event hook.Event) (opinion, error) {
 	case decision == hook.NoOpinion && strings.TrimSpace(s.Reason) != "":
 		return opinion{}, errors.New("its output has a reason and no decision")
 	case decision != hook.NoOpinion && !slices.Contains(knownDecisions[event], decision):
-		return opinion{}, fmt.Errorf("its decision %q is not valid for %s", clip(s.Decision, 100), event.Name())
+		return opinion{}, fmt.Errorf("its decision %q is not valid for %s", display.ClipTo(s.Decision, 100), event.Name())
 	case s.Input != nil && (event != hook.PreToolUse || decision != hook.NoOpinion):
 		return opinion{}, errors.New("it rewrote the input, which only PreToolUse can do, and only without a denial")
 	case s.Retry == nil:
@@ -220,16 +220,5 @@ func (s clientOutput) opinion(event hook.Event) (opinion, error) {
 	if decision == hook.Revise && reason == "" {
 		decision = hook.NoOpinion // Codex continues only with a reason
 	}
-	return opinion{hook.Answer{Decision: decision, Reason: clip(reason, maxReason), Input: s.Input}, s.Retry}, nil
-}
-
-// clip shortens s to n bytes, at the boundary of a character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return opinion{hook.Answer{Decision: decision, Reason: display.ClipTo(reason, maxReason), Input: s.Input}, s.Retry}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/hook"
 )
@@ -119,7 +120,7 @@ func (c *Chain) askClient(ctx context.Context, call *hook.Call) (opinion, error)
 func failureReason(call *hook.Call, s step, err error) string {
 	what := "The tool was not run"
 	if call.ToolName != "" {
-		what = fmt.Sprintf("%q was not run", clip(call.ToolName, 200))
+		what = fmt.Sprintf("%q was not run", display.ClipTo(call.ToolName, 200))
 	}
 	if call.Event == hook.PermissionRequest {
 		what = "Permission was not given"
@@ -129,5 +130,5 @@ func failureReason(call *hook.Call, s step, err error) string {
 		where = " (" + s.origin + ")"
 		hint = "A handler exits with 0 and prints nothing or one JSON object, within its timeout. " + hook.AdviceForModel
 	}
-	return fmt.Sprintf("%s: %s%s, which has to be asked first, failed: %s. %s", what, s.name, where, clip(problem.Text(err), maxReason), hint)
+	return fmt.Sprintf("%s: %s%s, which has to be asked first, failed: %s. %s", what, s.name, where, display.ClipTo(problem.Text(err), maxReason), hint)
 }

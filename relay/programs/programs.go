@@ -13,10 +13,10 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/relay/hook"
 )
@@ -231,7 +231,7 @@ const maxText = 64 << 10
 func Text(start supervise.Start) string {
 	text := start.Words()
 	if more := len(text) - maxText; more > 0 {
-		text = strings.ToValidUTF8(text[:maxText], "") + "… and " + strconv.Itoa(more) + " more bytes"
+		text = display.Start(text, maxText) + "… and " + strconv.Itoa(more) + " more bytes"
 	}
 	return text
 }

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // minPayloadLen is the length in bytes from which a field such as "image" is data and not a
@@ -86,7 +88,7 @@ func (r Redactor) Stream(value []byte, part bool) (text []byte, chars int, err e
 
 // Text returns text without secrets, truncated to the limit.
 func (r Redactor) Text(text string) string {
-	return r.truncate(replaceSecrets(r.replaceKnown(r.truncateInput(text))))
+	return display.ClipRunes(replaceSecrets(r.replaceKnown(r.truncateInput(text))), r.limits.Text)
 }
 
 // replaceKnown replaces the known secrets. Spelled ones are the first: another one may be a part of them.
@@ -290,19 +292,4 @@ func (r Redactor) truncateInput(text string) string {
 	}
 	end := strings.LastIndexAny(text[:most], " \t\r\n")
 	return text[:max(end, 0)] + " …"
-}
-
-// truncate limits the length of the result.
-func (r Redactor) truncate(text string) string {
-	if len(text) <= r.limits.Text {
-		return text
-	}
-	n := 0
-	for i := range text {
-		if n == r.limits.Text {
-			return text[:i] + "…"
-		}
-		n++
-	}
-	return text
 }

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"codex-bridge.example/bridge/decision"
+	"codex-bridge.example/bridge/display"
 )
 
 // cefExtension is one key of CEF with its value, and the length that CEF allows.
@@ -100,9 +100,5 @@ func cutText(text string, maxLen int) string {
 	if len(text) <= maxLen {
 		return text
 	}
-	end := maxLen - len("…")
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
+	return display.ClipTo(text, maxLen-len("…"))
 }

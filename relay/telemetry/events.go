@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/rpc"
 )
 
@@ -82,7 +83,7 @@ func (f *EventFeature) parseHook(params rpc.Value) (Event, bool) {
 			texts = append(texts, text(entry.Get("text")))
 		}
 	}
-	e.Reason = clip(strings.Join(texts, "\n"))
+	e.Reason = display.ClipTo(strings.Join(texts, "\n"), maxText)
 	return e, e.Status != ""
 }
 
@@ -115,7 +116,7 @@ func parseReview(params rpc.Value) (Event, bool) {
 	judged := params.Get("review")
 	e := Event{
 		Kind: KindReview, Name: text(params.Get("action").Get("type")), Status: text(judged.Get("status")),
-		Risk: text(judged.Get("riskLevel")), Reason: clip(text(judged.Get("rationale"))),
+		Risk: text(judged.Get("riskLevel")), Reason: display.ClipTo(text(judged.Get("rationale")), maxText),
 	}
 	if ended := milliseconds(params.Get("completedAtMs")); ended > 0 {
 		e.DurationMs = max(0, ended-milliseconds(params.Get("startedAtMs")))
@@ -159,6 +160,9 @@ func text(v rpc.Value) string {
 	return s
 }
 
+// maxText bounds a text of others in an event, in bytes.
+const maxText = 500
+
 // milliseconds returns a number, or 0.
 func milliseconds(v rpc.Value) int64 {
 	var n int64
@@ -166,13 +170,4 @@ func milliseconds(v rpc.Value) int64 {
 		return 0
 	}
 	return n
-}
-
-// clip limits the length of a text.
-func clip(s string) string {
-	const maxLen = 500
-	if len(s) <= maxLen {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxLen], "") + "…"
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // LogsPath ends the address of an endpoint for logs.
@@ -54,7 +56,7 @@ func (c *Collector) SendLogs(ctx context.Context, resource []attribute.KeyValue,
 		return errors.New("the collector's response to logs is not JSON; the address may be another service's")
 	}
 	if rejected := fmt.Sprint(result.PartialSuccess.Rejected); rejected != "<nil>" && rejected != "0" {
-		return fmt.Errorf("the collector rejected %s of %d logs: %s", rejected, len(records), strings.Join(strings.Fields(clip(result.PartialSuccess.Message)), " "))
+		return fmt.Errorf("the collector rejected %s of %d logs: %s", rejected, len(records), strings.Join(strings.Fields(display.ClipTo(result.PartialSuccess.Message, maxText)), " "))
 	}
 	return nil
 }

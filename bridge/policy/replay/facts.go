@@ -12,6 +12,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
@@ -269,7 +270,7 @@ func (f Facts) Encode() []byte {
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(f); err != nil || out.Len() > maxFacts {
-		return Facts{User: f.User, ID: policy.Clip(f.ID), Unknown: "its facts are too long"}.Encode()
+		return Facts{User: f.User, ID: display.Clip(f.ID), Unknown: "its facts are too long"}.Encode()
 	}
 	return bytes.TrimSpace(out.Bytes())
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // Vocabulary returns the answer to a user's text. If its first line starts with one of these words,
@@ -109,9 +111,7 @@ func describeOutput(output string) string {
 		header, body = "", output
 	}
 	body = strings.TrimSpace(body)
-	if r := []rune(body); len(r) > maxQuote {
-		body = string(r[:maxQuote]) + "…"
-	}
+	body = display.ClipRunes(body, maxQuote)
 	if body == "" {
 		body = "nothing"
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/child"
+	"codex-bridge.example/bridge/display"
 )
 
 const (
@@ -162,12 +163,12 @@ func (c *conn) skip(line []byte) {
 	if len(line) == 0 {
 		return
 	}
-	text := strings.ToValidUTF8(clip(string(line[:min(len(line), maxLogged)]), maxLogged), "\uFFFD")
+	text := strings.ToValidUTF8(display.ClipTo(string(line[:min(len(line), maxLogged)]), maxLogged), "\uFFFD")
 	c.log.Debug("a tool server wrote a line that is not a message", "line", text)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.skipped++
-	c.lastSkipped = clip(text, 200)
+	c.lastSkipped = display.ClipTo(text, 200)
 }
 
 // skippedNote describes the skipped lines, to be appended to an error.

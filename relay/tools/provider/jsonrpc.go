@@ -8,6 +8,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/relay/tools"
 )
 
@@ -88,7 +89,7 @@ func (p *jsonrpcPeer) request(ctx context.Context, method string, params, result
 	}
 	var refusal *jrpc2.Error
 	if errors.As(err, &refusal) {
-		return fmt.Errorf("it returned an error: %s (code %d)", clip(refusal.Message, maxShown), refusal.Code)
+		return fmt.Errorf("it returned an error: %s (code %d)", display.ClipTo(refusal.Message, maxShown), refusal.Code)
 	}
 	return fmt.Errorf("its answer to %s can't be read: %w", method, err)
 }

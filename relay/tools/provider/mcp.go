@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/relay/tools"
 )
 
@@ -171,7 +172,7 @@ func (p *mcpPeer) convertError(ctx context.Context, err error) error {
 		}
 	}
 	if e := serverError(err); e != nil {
-		return fmt.Errorf("it returned an error: %s (code %d)", clip(e.Message, maxShown), e.Code)
+		return fmt.Errorf("it returned an error: %s (code %d)", display.ClipTo(e.Message, maxShown), e.Code)
 	}
 	if over := p.link.closeErr(); over != nil {
 		return over

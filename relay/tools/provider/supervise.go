@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"codex-bridge.example/bridge/display"
 )
 
 const (
@@ -81,7 +83,7 @@ func (s *Server) refreshTools(p peer) {
 	s.mu.Lock()
 	if err != nil {
 		o = s.tools
-		o.note = clip("its tools have changed and can't be listed: "+err.Error(), maxShown)
+		o.note = display.ClipTo("its tools have changed and can't be listed: "+err.Error(), maxShown)
 	}
 	same := s.tools.equal(o)
 	s.tools = o

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"sync"
-	"unicode/utf8"
 
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/relay/tools"
 )
 
@@ -80,18 +80,10 @@ func description(t listedTool) string {
 	if text == "" {
 		text = t.Name
 	}
-	return clip(text, maxDescription)
-}
-
-// clip cuts a text to n bytes and marks the cut.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
+	if len(text) > maxDescription {
+		return display.Start(text, maxDescription) + " …" // the program compares descriptions
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + " …"
+	return text
 }
 
 func (o toolList) equal(other toolList) bool {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/decision"
+	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
@@ -197,11 +198,7 @@ func (d *replayable) summary() string {
 			text = what
 		}
 	}
-	const maxLen = 200
-	if len(text) > maxLen {
-		text = strings.ToValidUTF8(text[:maxLen], "") + "…"
-	}
-	return text
+	return display.Clip(text)
 }
 
 // repeats recognizes records about one question or call: the log has one for the decision and one for
