@@ -10,6 +10,6 @@
 // A Parser and a Pump must not be used concurrently. A Sink may be. Values and Messages
 // alias the text they were parsed from.
 //
-// The libraries go.lsp.dev/jsonrpc2 and creachadair/jrpc2 require "jsonrpc":"2.0", which
-// Codex never sends, and decode every message. Their error types and header writer are used.
+// The libraries go.lsp.dev/jsonrpc2 and creachadair/jrpc2 are not used here: they require
+// "jsonrpc":"2.0", which Codex never sends, and decode every message.
 package rpc

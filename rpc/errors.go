@@ -2,23 +2,46 @@ package rpc
 
 import (
 	"encoding/json"
-
-	"go.lsp.dev/jsonrpc2"
+	"errors"
+	"fmt"
 )
 
 // Code is a JSON-RPC error code.
-type Code = jsonrpc2.Code
+type Code int32
 
 // Error is a JSON-RPC error object.
-type Error = jsonrpc2.Error
+type Error struct {
+	Code    Code            `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Error returns the message.
+func (e *Error) Error() string {
+	if e == nil {
+		return ""
+	}
+	return e.Message
+}
+
+// Is reports whether target is an Error with the same code.
+func (e *Error) Is(target error) bool {
+	var other *Error
+	return errors.As(target, &other) && e.Code == other.Code
+}
+
+// Errorf returns an Error with a formatted message.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
 
 // Codes of the JSON-RPC specification.
 const (
-	CodeParse          = jsonrpc2.ParseError     // -32700: the line is not JSON
-	CodeInvalidRequest = jsonrpc2.InvalidRequest // -32600: valid JSON, but not a JSON-RPC message
-	CodeUnknownMethod  = jsonrpc2.MethodNotFound // -32601
-	CodeInvalidParams  = jsonrpc2.InvalidParams  // -32602
-	CodeInternal       = jsonrpc2.InternalError  // -32603
+	CodeParse          Code = -32700 // the line is not JSON
+	CodeInvalidRequest Code = -32600 // valid JSON, but not a JSON-RPC message
+	CodeUnknownMethod  Code = -32601
+	CodeInvalidParams  Code = -32602
+	CodeInternal       Code = -32603
 )
 
 // CodeOverloaded is the code that Codex, too, uses for too many pending requests.
@@ -33,9 +56,6 @@ const (
 	CodeTooLarge    Code = -32014 // longer than codex.max_message
 	CodeBusy        Code = -32015 // in use by another process
 )
-
-// Errorf returns an Error with a formatted message.
-var Errorf = jsonrpc2.Errorf
 
 // WithData sets the data of e and returns e. It panics if data can't be encoded as JSON.
 func WithData(e *Error, data any) *Error {

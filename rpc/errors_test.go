@@ -1,7 +1,9 @@
 package rpc_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,6 +20,23 @@ func TestCodes(t *testing.T) {
 		if int(got) != want {
 			t.Errorf("code %d, want %d", got, want)
 		}
+	}
+}
+
+// The data of an error is JSON in both directions.
+func TestErrorIsJSON(t *testing.T) {
+	for _, text := range []string{`{"code":-32010,"message":"a \"b\"","data":{"rule":"x","n":[1]}}`, `{"code":1,"message":""}`} {
+		var e rpc.Error
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := json.Marshal(&e); err != nil || string(out) != text {
+			t.Errorf("%s becomes %s: %v", text, out, err)
+		}
+	}
+	busy := fmt.Errorf("now: %w", rpc.Errorf(rpc.CodeBusy, "one"))
+	if !errors.Is(busy, rpc.Errorf(rpc.CodeBusy, "other")) || errors.Is(busy, rpc.Errorf(rpc.CodeDeadline, "one")) {
+		t.Error("errors are not compared by their code")
 	}
 }
 

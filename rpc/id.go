@@ -3,8 +3,6 @@ package rpc
 import (
 	"bytes"
 	"strconv"
-
-	"go.lsp.dev/jsonrpc2"
 )
 
 // ID is the identifier of a request. It keeps its original bytes. Two IDs are equal
@@ -13,17 +11,19 @@ import (
 // Measured: Codex takes 64-bit integers and strings. It drops messages with null,
 // fractions or larger numbers without a reply.
 type ID struct {
-	value jsonrpc2.ID
-	raw   []byte
+	kind   Kind // String or Number; Absent if the ID is not set
+	text   string
+	number int64
+	raw    []byte
 }
 
 // NewStringID returns an ID that is the string text.
 func NewStringID(text string) ID {
-	return ID{jsonrpc2.NewStringID(text), appendQuoted(nil, text)}
+	return ID{kind: String, text: text, raw: appendQuoted(nil, text)}
 }
 
 // IsValid reports whether id is set.
-func (id ID) IsValid() bool { return id.value.IsValid() }
+func (id ID) IsValid() bool { return id.kind != Absent }
 
 // Raw returns the id as it was written, or "null" if it is not set.
 func (id ID) Raw() []byte {
@@ -36,30 +36,33 @@ func (id ID) Raw() []byte {
 // Key returns a map key for the request: the decimal number, or a quote and the text.
 // It equals the responseKey of the id in Codex's response, whatever escapes the client used.
 func (id ID) Key() string {
-	if n, ok := id.value.Number(); ok {
-		return strconv.FormatInt(n, 10)
-	}
-	if s, ok := id.value.StringValue(); ok {
-		return `"` + s
+	switch id.kind {
+	case Number:
+		return strconv.FormatInt(id.number, 10)
+	case String:
+		return `"` + id.text
 	}
 	return ""
 }
 
 // Clone returns a copy that does not alias the text it was parsed from.
-func (id ID) Clone() ID { return ID{id.value, bytes.Clone(id.raw)} }
+func (id ID) Clone() ID {
+	id.raw = bytes.Clone(id.raw)
+	return id
+}
 
 // ParseID returns the id that v holds. ok is false unless v is a string or a 64-bit integer.
 func ParseID(v Value) (ID, bool) {
 	switch v.Kind() {
 	case String:
 		s, _ := v.Text()
-		return ID{jsonrpc2.NewStringID(s), v.Raw()}, true
+		return ID{kind: String, text: s, raw: v.Raw()}, true
 	case Number:
 		n, err := strconv.ParseInt(string(v.Raw()), 10, 64)
 		if err != nil {
 			return ID{}, false
 		}
-		return ID{jsonrpc2.NewNumberID(n), v.Raw()}, true
+		return ID{kind: Number, number: n, raw: v.Raw()}, true
 	}
 	return ID{}, false
 }

@@ -2,9 +2,8 @@ package rpc
 
 import (
 	"io"
+	"strconv"
 	"sync"
-
-	"github.com/creachadair/jrpc2/channel"
 )
 
 // Sink sends messages to the client. WriteMessage and Err may be called concurrently; the
@@ -115,21 +114,15 @@ func (l *LineSink) Err() error {
 // header contains the length.
 type HeaderSink struct {
 	mu  sync.Mutex
-	ch  channel.Channel
+	w   io.Writer
 	err error
 	buf []byte
 }
 
 // NewHeaderSink returns a HeaderSink that writes to w.
-func NewHeaderSink(w io.Writer) *HeaderSink {
-	return &HeaderSink{ch: channel.Header("")(nil, nopCloser{w})}
-}
+func NewHeaderSink(w io.Writer) *HeaderSink { return &HeaderSink{w: w} }
 
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
-
-var versionMember = []byte(`{"jsonrpc":"2.0"`)
+const versionMember = `{"jsonrpc":"2.0"`
 
 // WriteMessage implements Sink. It drops a text that is not an object, since an LSP library
 // would close the connection because of it.
@@ -143,13 +136,15 @@ func (h *HeaderSink) WriteMessage(text []byte) {
 	if h.err != nil {
 		return
 	}
-	h.buf = append(h.buf[:0], versionMember...)
+	begin := versionMember
 	if trimSpace(text[1:])[0] != '}' {
-		h.buf = append(h.buf, ',')
+		begin += ","
 	}
-	h.buf = append(h.buf, text[1:]...)
-	h.err = h.ch.Send(h.buf)
-	if cap(h.buf) > PumpBufferSize {
+	size := len(begin) + len(text) - 1
+	h.buf = strconv.AppendInt(append(h.buf[:0], "Content-Length: "...), int64(size), 10)
+	h.buf = append(append(append(h.buf, "\r\n\r\n"...), begin...), text[1:]...)
+	_, h.err = h.w.Write(h.buf)
+	if size > PumpBufferSize {
 		h.buf = nil
 	}
 }

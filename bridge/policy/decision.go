@@ -104,27 +104,17 @@ type decisionJSON struct {
 	Verdict       Verdict         `json:"verdict"`
 	Message       json.RawMessage `json:"message,omitempty"`
 	Changes       []Change        `json:"changes"`
-	Error         *errorJSON      `json:"error,omitempty"`
+	Error         *rpc.Error      `json:"error,omitempty"`
 	Workspace     string          `json:"workspace,omitempty"`
 	NeedsDefaults bool            `json:"needsDefaults,omitempty"`
 	NeedsFolder   bool            `json:"needsFolder,omitempty"`
 	Untrusted     string          `json:"untrusted,omitempty"`
 }
 
-// errorJSON is an rpc.Error whose data is JSON and not base64.
-type errorJSON struct {
-	Code    rpc.Code        `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
-
 // MarshalJSON is deterministic: changes are in the order of the rules, and the message keeps its
 // bytes except white space.
 func (d Decision) MarshalJSON() ([]byte, error) {
-	out := decisionJSON{d.Verdict, d.Message, d.Changes, nil, d.Workspace, d.Want == WantConfiguration, d.Want == WantThreadFolder, d.Untrusted}
-	if d.Err != nil {
-		out.Error = &errorJSON{d.Err.Code, d.Err.Message, json.RawMessage(d.Err.Data)}
-	}
+	out := decisionJSON{d.Verdict, d.Message, d.Changes, d.Err, d.Workspace, d.Want == WantConfiguration, d.Want == WantThreadFolder, d.Untrusted}
 	if out.Changes == nil {
 		out.Changes = []Change{}
 	}
