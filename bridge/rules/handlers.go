@@ -19,7 +19,7 @@ func (r *reader) handle(n *node, c readContext) {
 		r.addSuffixCommands(n, c, false) // such as behind time --
 		return
 	}
-	if isLoader(name.key()) {
+	if IsLoader(name.key()) {
 		r.addSuffixCommands(n, c, false)
 		return
 	}
@@ -36,9 +36,9 @@ func (r *reader) handle(n *node, c readContext) {
 	}
 }
 
-// isLoader reports whether a program is the dynamic loader, which runs the program in its arguments:
-// ld-linux-x86-64.so.2, ld-musl-aarch64.so.1, ld.so, and the library of musl, which is the same file.
-func isLoader(name string) bool {
+// IsLoader reports whether a file of this name, without a folder, is the dynamic loader, which runs the program in its
+// arguments: ld-linux-x86-64.so.2, ld-musl-aarch64.so.1, ld.so, and the library of musl, which is the same file.
+func IsLoader(name string) bool {
 	return strings.HasPrefix(name, "ld") && (strings.Contains(name, ".so.") || strings.HasSuffix(name, ".so")) ||
 		name == "libc.so" || strings.HasPrefix(name, "libc.musl-")
 }

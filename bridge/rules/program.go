@@ -190,7 +190,7 @@ func (r *startReader) addLoaded(p *Program, c *startedCommand, args []string, de
 	var gitCommand string
 	for _, name := range c.names {
 		key := programKey(name)
-		loader = loader || isLoader(key) || isEmulator(key)
+		loader = loader || IsLoader(key) || isEmulator(key)
 		applets = applets || isAppletProgram(key)
 		_, isShell := shellDialects[key]
 		shell = shell || isShell

@@ -9,9 +9,10 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"codex-bridge.example/bridge/rules"
 )
 
 // maxScripts is how many interpreters the kernel follows.
@@ -150,16 +151,10 @@ func (v view) withLoader(all []Program, name string) ([]Program, error) {
 		return append(all, loader), err
 	}
 	file.close()
-	if loader.File = file.name; isLoader(name) && isLoader(file.name) {
+	if loader.File = file.name; rules.IsLoader(path.Base(name)) && rules.IsLoader(path.Base(file.name)) {
 		return all, nil
 	}
 	return append(all, loader), nil
-}
-
-// isLoader reports whether a file has the name of a dynamic loader.
-func isLoader(name string) bool {
-	name = path.Base(name)
-	return strings.HasPrefix(name, "ld") && (strings.Contains(name, ".so.") || strings.HasSuffix(name, ".so")) || name == "libc.so" || strings.HasPrefix(name, "libc.musl-")
 }
 
 // head returns the first bytes of the file, at most those of the buffer, and the loader of a program that has one. A
