@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -66,15 +67,6 @@ func (s *Clients) starter(id, turn string) (held *openThread, starter *Client, c
 	return t, nil, clients
 }
 
-// forPerson are the requests of Codex that a person answers.
-var forPerson = []string{
-	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
-	"execCommandApproval", "applyPatchApproval", "mcpServer/elicitation/request", "item/tool/requestUserInput",
-}
-
-// ToolCall is the request of Codex to run a dynamic tool.
-const ToolCall = "item/tool/call"
-
 // part is the role of a client in a request of Codex that each client of a thread gets.
 type part uint8
 
@@ -109,11 +101,11 @@ func (c *Client) part(method string, params rpc.Value) (plays part, owner *Clien
 	turn, _ := params.Get("turnId").Text()
 	s := c.clients
 	t, starter, clients := s.starter(thread, turn)
-	if slices.Contains(forPerson, method) {
+	if methods.IsForPerson(method) {
 		return c.personPart(thread, starter)
 	}
 	owner = starter
-	if t != nil && method == ToolCall {
+	if t != nil && method == methods.ToolCall {
 		if own := s.toolsOf(t); own != nil && own.IsOwnTool(params) {
 			owner = own
 		}

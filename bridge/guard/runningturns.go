@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/rpc"
@@ -76,21 +77,14 @@ func (g *Guard) endTurn(thread, turn string) {
 	}
 }
 
-// questions are the requests by which Codex asks for a turn, and whether they name it: the older two do not.
-var questions = map[string]bool{
-	"item/commandExecution/requestApproval": true, "item/fileChange/requestApproval": true, "item/permissions/requestApproval": true,
-	"item/tool/requestUserInput": true, "item/tool/call": true, elicitation: true, "execCommandApproval": false, "applyPatchApproval": false,
-}
-
-const elicitation = "mcpServer/elicitation/request"
+const elicitation = methods.Elicitation
 
 // isOfRunningTurn reports whether a question of Codex names the turn that runs in its thread. It is true for
 // other requests, for threads that no client has opened, whose questions a later feature declines, and for an
 // MCP server that asks without a turn.
 func (g *Guard) isOfRunningTurn(request *rpc.Envelope) bool {
 	params := request.Root().Get("params")
-	namesTurn, asks := questions[request.Method]
-	if !asks || request.Method == elicitation && params.Get("turnId").Kind() <= rpc.Null {
+	if !methods.IsForPerson(request.Method) && request.Method != methods.ToolCall || request.Method == elicitation && params.Get("turnId").Kind() <= rpc.Null {
 		return true
 	}
 	thread := subjectOf(request.Method, params, nil).thread
@@ -98,7 +92,7 @@ func (g *Guard) isOfRunningTurn(request *rpc.Envelope) bool {
 	switch {
 	case !g.isOpened(thread):
 		return true
-	case turn == "" && namesTurn:
+	case turn == "" && !methods.IsLegacyApproval(request.Method):
 		return false
 	case g.runsTurn(thread, turn):
 		return true

@@ -86,15 +86,14 @@ func (p *Policy) markReason(params rpc.Value, at leaveReason, m rules.Match) Dec
 // IsApproval reports whether Codex acts after a positive response to its request.
 func IsApproval(method string, params rpc.Value) bool {
 	switch method {
-	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
-		"execCommandApproval", "applyPatchApproval", "item/tool/call":
-		return true
-	case "mcpServer/elicitation/request":
+	case methods.Elicitation:
 		return params.Get("_meta").Get("codex_approval_kind").Exists()
-	case "item/tool/requestUserInput":
+	case methods.UserInput:
 		return asksForTool(params) || asksToInstall(params)
+	case methods.ToolCall:
+		return true
 	}
-	return false
+	return methods.IsForPerson(method)
 }
 
 // ServerRequest is a request of Codex that the client got.

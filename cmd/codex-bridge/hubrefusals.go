@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/cmd/internal/core"
 	"codex-bridge.example/relay/approvals"
@@ -86,7 +87,7 @@ func (g *generation) denyWithoutClient(ctx context.Context, call *hook.Call) hoo
 
 // declined returns the result that declines a request of Codex; nil if it has none.
 func declined(asked *rpc.Envelope) []byte {
-	if asked.Method == serve.ToolCall {
+	if asked.Method == methods.ToolCall {
 		return serve.NoToolResult
 	}
 	return approvals.Decline(asked.Method, asked.Root().Get("params"))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/rpc"
@@ -25,14 +26,6 @@ const unanswered = "the client has said that nobody answers there (capabilities.
 // maxQuestionWait is how long a question waits for a message. Its turn ends before.
 const maxQuestionWait = 7 * 24 * time.Hour
 
-const userInput = "item/tool/requestUserInput"
-
-// approvals lists the requests that the bridge declines if the client answers none.
-var approvals = []string{
-	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
-	"execCommandApproval", "applyPatchApproval", "mcpServer/elicitation/request",
-}
-
 // Answers reports whether the client answers Codex's requests, and if not, why.
 func (f *Feature) Answers() (ok bool, why string) {
 	if f.silent.Load() {
@@ -50,9 +43,12 @@ type last struct{ f *Feature }
 // Routes implements bridge.Feature.
 func (l last) Routes() []bridge.Route {
 	routes := []bridge.Route{{
-		From: bridge.Codex, Method: userInput, Why: "the next message answers it, unless the client does", HandleServer: l.asks,
+		From: bridge.Codex, Method: methods.UserInput, Why: "the next message answers it, unless the client does", HandleServer: l.asks,
 	}}
-	for _, method := range approvals {
+	for _, method := range methods.ForPerson() {
+		if method == methods.UserInput {
+			continue
+		}
 		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "declined, where the client answers nothing itself", HandleServer: l.declines})
 	}
 	return routes

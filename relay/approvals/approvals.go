@@ -22,6 +22,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/rpc"
@@ -126,15 +127,9 @@ func New(o Options) *Feature {
 	return &Feature{Options: o}
 }
 
-// approvalMethods are the methods of Codex's approval requests.
-var approvalMethods = []string{
-	"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval",
-	"execCommandApproval", "applyPatchApproval", elicitation, userInput,
-}
-
 const (
-	elicitation = "mcpServer/elicitation/request"
-	userInput   = "item/tool/requestUserInput"
+	elicitation = methods.Elicitation
+	userInput   = methods.UserInput
 )
 
 // Routes implements bridge.Feature.
@@ -142,7 +137,7 @@ func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{{
 		From: bridge.Codex, Method: "serverRequest/resolved", Why: "requests that wait for the same answer are declined", HandleServer: f.handleResolved,
 	}}
-	for _, method := range approvalMethods {
+	for _, method := range methods.ForPerson() {
 		routes = append(routes, bridge.Route{
 			From: bridge.Codex, Method: method, HandleServer: f.handleQuestion,
 			Why: "answered from memory, or with the answer to an equal request, or declined after a timeout",
@@ -359,7 +354,7 @@ func result(method string, params rpc.Value, o answer.Outcome) []byte {
 
 // Decline returns the result that declines a request of Codex for a person; nil for another request.
 func Decline(method string, params rpc.Value) []byte {
-	if !slices.Contains(approvalMethods, method) {
+	if !methods.IsForPerson(method) {
 		return nil
 	}
 	return result(method, params, answer.Unavailable)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge"
+	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/relay/redact"
 	"codex-bridge.example/rpc"
 )
@@ -182,7 +183,7 @@ func (w *writer) writeMessage(m *message, from, to string) {
 		if req.turn == "" {
 			req.turn = text(params.Get("turn").Get("id"))
 		}
-		req.approval = from != "client" && m.id != "" && (strings.Contains(m.method, "Approval") || m.method == "mcpServer/elicitation/request" || m.method == "item/tool/requestUserInput")
+		req.approval = from != "client" && m.id != "" && methods.IsForPerson(m.method)
 		if m.id != "" {
 			w.addRequest(requestKey(from, to, m.id), req)
 		}
