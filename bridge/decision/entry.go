@@ -10,9 +10,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"codex-bridge.example/bridge/display"
 )
 
 // TimeLayout is the format of times in entries. The texts sort by time, and databases return them unchanged.
@@ -147,15 +148,7 @@ func (e Entry) TimeText() string { return e.Time.UTC().Format(TimeLayout) }
 // Truncate returns a text in a form that all logs accept and return unchanged: at most 4096 bytes, with a mark at
 // the end of a longer one, and clean.
 func Truncate(text string) string {
-	more := ""
-	if len(text) > maxText {
-		end := maxText
-		for end > maxText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text, more = text[:end], "…"
-	}
-	return CleanText(text) + more
+	return CleanText(display.ClipTo(text, maxText))
 }
 
 // CleanText returns a text that all databases accept: UTF-8 without NUL.

@@ -170,17 +170,13 @@ func (g *Guard) refuseProgram(ctx context.Context, mode config.Mode, of supervis
 }
 
 // basis returns Basis.
-func (r Ruling) basis() string {
-	var approvers Approvers
-	if r.Approvers != nil {
-		approvers = *r.Approvers
-	}
-	var exceptions []string
+func (r Ruling) basis() *policy.Basis {
+	b := &policy.Basis{Asked: r.Asks(), Unasked: r.Unasked, Terms: r.AnswerTerms}
 	for _, e := range r.Exceptions {
-		exceptions = append(exceptions, policy.RuleDigest(*e.Rule))
+		b.Exceptions = append(b.Exceptions, policy.RuleDigest(*e.Rule))
 	}
-	slices.Sort(exceptions)
-	return fmt.Sprintf("%t %q %q %+v %t %s %q", r.Ask, r.Unasked, r.AnswerTerms.AskedBy, approvers.Groups, r.Leaves || approvers.Leaves, r.AnswerTerms.Since, exceptions)
+	slices.Sort(b.Exceptions)
+	return b
 }
 
 // offerCommands records which commands a person reads in a request of Codex about a command.

@@ -82,7 +82,7 @@ func TestProgramOfAnAcceptedRequest(t *testing.T) {
 
 // The basis of a decision changes with the rules that ask, their approvers and the exceptions, and not with their places.
 func TestBasisOfProgram(t *testing.T) {
-	basis := func(rules ...config.Rule) string {
+	basis := func(rules ...config.Rule) *policy.Basis {
 		w := newAgentWorld(t, func(p *config.Policy) { p.Approval, p.Rules = []string{"on-request"}, rules })
 		w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}}})
 		start := supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/git", Args: []string{"git", "push"}}}}
@@ -92,20 +92,22 @@ func TestBasisOfProgram(t *testing.T) {
 	ask := config.Rule{Command: "git push **", Decision: "ask"}
 	with := func(change func(*config.Rule)) config.Rule { r := ask; change(&r); return r }
 	want := basis(ask)
-	if got := basis(config.Rule{Command: "ls", Decision: "allow"}, with(func(r *config.Rule) { r.Origin.Line = 9 })); got != want {
-		t.Errorf("the same rule has the bases %q and %q", want, got)
+	if got := basis(config.Rule{Command: "ls", Decision: "allow"}, with(func(r *config.Rule) { r.Origin.Line = 9 })); !got.Equal(want) {
+		t.Errorf("the same rule has the bases %+v and %+v", want, got)
 	}
-	seen := map[string]string{want: "the rule"}
+	seen := map[string]*policy.Basis{"the rule": want}
 	for name, rules := range map[string][]config.Rule{
 		"no rule": nil, "another reason": {with(func(r *config.Rule) { r.Reason = "x" })}, "approvers": {with(func(r *config.Rule) { r.Approvers = "release" })},
 		"more approvers": {with(func(r *config.Rule) { r.Approvers, r.ApproverCount = "release", 2 })},
 		"another rule":   {{Command: "git **", Decision: "ask"}}, "an exception": {{Command: "/usr/bin/git push", Decision: "allow", Escalated: true, Ticket: "OPS-7"}, ask},
 	} {
 		got := basis(rules...)
-		if other, found := seen[got]; found {
-			t.Errorf("%s and %s have the basis %q", name, other, got)
+		for other, one := range seen {
+			if got.Equal(one) || one.Equal(got) {
+				t.Errorf("%s and %s have the basis %+v", name, other, got)
+			}
 		}
-		seen[got] = name
+		seen[name] = got
 	}
 }
 

@@ -54,8 +54,8 @@ type Ruling struct {
 	Approvers *Approvers
 	// Consent names the rules that ask about a program; see policy.Decision.Consent.
 	Consent string
-	// Basis identifies the rules that ask about a program, with their text and their approvers, and its Exceptions.
-	Basis string
+	// Basis is of a program that rules ask about, or that uses Exceptions.
+	Basis *policy.Basis
 	// Exceptions must be passed to RecordExceptions if the call runs.
 	Exceptions []rules.Exception
 }

@@ -31,6 +31,11 @@ func (t AnswerTerms) With(other AnswerTerms) AnswerTerms {
 	return t
 }
 
+// Equal reports whether the same answers count.
+func (t AnswerTerms) Equal(other AnswerTerms) bool {
+	return t.Since.Equal(other.Since) && slices.Equal(t.AskedBy, other.AskedBy)
+}
+
 // answerTerms returns the terms of a question by rules, or by none.
 func answerTerms(m rules.Match, st State) (terms AnswerTerms) {
 	if m.Decision != rules.Ask {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/relay/hook"
 )
@@ -26,7 +27,7 @@ type Decision struct {
 	Refusal string // why it must not start; "" if it may
 	Lasts   bool   // it counts for equal starts of the call: people have decided, or the use of a rule is logged
 	Consent string // names the rule by which a person has accepted the program, with all that it starts by that rule
-	Basis   string // identifies the rules that ask about the program, with their text, and the exceptions that it uses
+	Basis   *policy.Basis
 	Report  func() // logs a refusal and tells the user; nil: there is nothing to tell
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/programs"
@@ -16,7 +17,7 @@ import (
 type client struct {
 	decide  func(ctx context.Context, start supervise.Start) programs.Decision
 	denies  bool   // also what was accepted
-	basis   string // the rules that ask
+	basis   string // the reason of the rules that ask
 	asked   int
 	reports int
 	more    []int // the numbers that were logged
@@ -31,13 +32,21 @@ func (c *client) Refuse(_ *hook.Call, _ supervise.Start, reason string) programs
 	return d
 }
 
+// basisOf returns the basis of a decision; nil if no rule asks.
+func basisOf(reason string) *policy.Basis {
+	if reason == "" {
+		return nil
+	}
+	return &policy.Basis{Unasked: reason}
+}
+
 func (c *client) More(_ *hook.Call, n int) { c.more = append(c.more, n) }
 
 func (c *client) Again(_ context.Context, _ *hook.Call, _ supervise.Start, earlier programs.Decision) (d programs.Decision, ok bool) {
 	if c.denies {
 		return programs.Decision{Refusal: "a new rule"}, true
 	}
-	return earlier, earlier.Basis == c.basis
+	return earlier, earlier.Basis.Equal(basisOf(c.basis))
 }
 
 func (c *client) Program(ctx context.Context, _ *hook.Call, start supervise.Start) programs.Decision {
@@ -151,7 +160,7 @@ func TestAcceptanceIsForItsRules(t *testing.T) {
 		if err := context.Cause(ctx); err != nil {
 			return programs.Decision{Refusal: err.Error()}
 		}
-		return programs.Decision{Lasts: true, Basis: c.basis}
+		return programs.Decision{Lasts: true, Basis: basisOf(c.basis)}
 	}
 	p := programs.New(refuseAll)
 	one := start(p.Started(call, "line", c), "/bin/a", "1")
@@ -174,7 +183,7 @@ func TestRefusalReplacesAcceptance(t *testing.T) {
 		if c.basis == "b" {
 			return programs.Decision{Lasts: true, Refusal: "the user refused it"}
 		}
-		return programs.Decision{Lasts: true, Basis: c.basis}
+		return programs.Decision{Lasts: true, Basis: basisOf(c.basis)}
 	}
 	p := programs.New(refuseAll)
 	one := start(p.Started(call, "line", c), "/bin/a", "1")

@@ -159,7 +159,7 @@ func (h *commandPrograms) Again(ctx context.Context, call *hook.Call, start supe
 	}
 	// No person is asked here, so the end of the turn is no reason to refuse.
 	r, report := h.Guard.Program(context.WithoutCancel(ctx), callOf(call), use, start)
-	if r.Refusal == "" && r.Basis != "" && r.Basis != earlier.Basis {
+	if r.Refusal == "" && r.Basis != nil && !r.Basis.Equal(earlier.Basis) {
 		return programs.Decision{}, false
 	}
 	return programs.Decision{Lasts: r.Refusal == "", Refusal: r.Refusal, Report: report, Consent: r.Consent, Basis: r.Basis}, true
