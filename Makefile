@@ -95,6 +95,7 @@ test: setup postgres ## all tests, those against the real codex and in real edit
 	$(MAKE) -j2 --no-print-directory test-packages editors
 	$(MAKE) -j2 --no-print-directory e2e-vscode test-beside
 	$(MAKE) --no-print-directory e2e-others
+	$(MAKE) --no-print-directory e2e-core
 
 test-packages:
 	$(call gotestsum,pkgname,$$(go list ./... | grep -vxF -e "$$(go list $(E2E))")) -timeout 18m
@@ -107,6 +108,17 @@ e2e-beside:
 	nice -n 5 $(E2E_TEST) -parallel 2 -run '$(BESIDE)' -skip '$(VARIANTS)|$(CONTROLS)'
 e2e-others:
 	$(E2E_TEST) -skip '^TestVSCode$$|$(BESIDE)|$(VARIANTS)|$(CONTROLS)'
+
+# The program of the core alone, and the attack tests on it: core.txt names them. `make test` has a sample.
+CORE_TESTS  = ^($(shell awk '/^Test/ { printf "%s%s", or, $$1; or = "|" }' $(E2E)/core.txt))$$
+CORE_SAMPLE = ^(TestNoFormPassesDeniedMethod|TestProtocolErrorsAreLogged|TestThreadIDSpellings|TestMethodOverrides|TestThreadOpenedBeforeEnforcement|TestReloadAppliesToNextRequest|TestUnreadableCallIsLoggedAndShown)$$
+core: setup ## bin/codex-bridge-core, the program of the core alone, and its tests
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/codex-bridge-core ./cmd/codex-bridge-core
+	go test -vet=off ./cmd/codex-bridge-core ./cmd/internal/core ./cmd/internal/settings ./bridge/decisionlog
+	go test -vet=off -run '^TestCore' ./cmd/codex-bridge
+	CODEX_BRIDGE_E2E_CORE=1 go test -vet=off -count=1 -timeout 60m -run '$(CORE_TESTS)' -skip '$(CONTROLS)' $(E2E)
+e2e-core:
+	CODEX_BRIDGE_E2E_CORE=1 $(E2E_TEST) -run '$(CORE_SAMPLE)'
 
 # Those that run beside VS Code. With a fourth of the other tests beside them, the scenes took two minutes more,
 # and all tests together no less.

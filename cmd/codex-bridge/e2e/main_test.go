@@ -42,6 +42,9 @@ const raceEnv = "CODEX_BRIDGE_E2E_RACE"
 // other systems.
 const tagsEnv = "CODEX_BRIDGE_E2E_TAGS"
 
+// coreEnv runs the tests on codex-bridge-core, the program of the core alone. core.txt has those that fit it.
+const coreEnv = "CODEX_BRIDGE_E2E_CORE"
+
 // isPortable reports whether the proxy has the code of other systems.
 var isPortable = slices.Contains(strings.Split(os.Getenv(tagsEnv), ","), "portable")
 
@@ -180,7 +183,11 @@ func buildProxy(to string, more ...string) error {
 	if os.Getenv(raceEnv) != "" {
 		argv = append(argv, "-race")
 	}
-	build := exec.Command("go", append(argv, "codex-bridge.example/cmd/codex-bridge")...)
+	program := "codex-bridge.example/cmd/codex-bridge"
+	if os.Getenv(coreEnv) != "" {
+		program += "-core"
+	}
+	build := exec.Command("go", append(argv, program)...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
