@@ -1,7 +1,7 @@
 # Everything a fresh machine needs beyond Go, Node and npm is installed by `setup`, by `postgres` for
 # the tests of shared state, and by `editors` for those in real editors; the other targets call them.
 .DEFAULT_GOAL := build
-.PHONY: measures build setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases codex-release release release-check release-verify release-try clean
+.PHONY: measures build core e2e-core setup shells postgres editors demo demo-build demo-modules demo-std test test-packages test-beside vet e2e-vscode e2e-beside e2e-others laws unit portable wine race e2e soak schema module cross nvim-cmp check deadcode lint prose vulnerabilities bench compare fuzz mutate pictures releases codex-release release release-check release-verify release-try clean
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
