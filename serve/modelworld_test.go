@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/handlers"
@@ -230,7 +231,7 @@ func (modelPolicy) Files(rpc.Value) []string                                    
 func (modelPolicy) AnswerTerms(string, rpc.Value) policy.AnswerTerms                   { return policy.AnswerTerms{} }
 func (modelPolicy) RequestFacts(string, rpc.Value, bool) string                        { return "" }
 func (p modelPolicy) Client() string                                                   { return p.name }
-func (modelPolicy) Consents(rpc.Value, policy.ToolCall) bool                           { return false }
+func (modelPolicy) Consents(rpc.Value, toolcall.Call) bool                             { return false }
 func (modelPolicy) WantsNotification(string) bool                                      { return true }
 func (modelPolicy) Append(context.Context, decision.Record) error                      { return nil }
 func (modelPolicy) AsksAboutMCP(string, string) bool                                   { return false }

@@ -24,7 +24,7 @@ type Record struct {
 	Origin  string   // the file and line that set the rule
 	Fields  []string // that the bridge changed or refused
 	Message string   // Sum of the message, not its content; may be empty
-	Facts   string   // policy.Facts as JSON; may be empty
+	Facts   string   // replay.Facts as JSON; may be empty
 	// CanWait marks a decision that holds without its entry, such as a refusal. The log does not keep it.
 	CanWait bool
 }

@@ -7,6 +7,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -15,14 +16,14 @@ const permissionMethod = "session/request_permission"
 
 // Agent decides a request for permission by an agent beside the conversation, by the active policy and
 // that of the agent's folder. line is the agent's request. A verdict other than Pass is logged.
-func (g *Guard) Agent(ctx context.Context, use policy.AgentRequest, session string, line []byte) policy.Decision {
+func (g *Guard) Agent(ctx context.Context, use toolcall.AgentRequest, session string, line []byte) policy.Decision {
 	d, p := g.decideAgent(use)
 	return g.applyAgent(ctx, p, use, subject{method: permissionMethod, thread: session, line: line}, d)
 }
 
 // AgentAllowed decides an agent's request again after a person has allowed it, since the policy may have
 // changed meanwhile, and logs the answer with the person's reason. The error says why it does not count.
-func (g *Guard) AgentAllowed(ctx context.Context, use policy.AgentRequest, session string, line []byte, reason string) *rpc.Error {
+func (g *Guard) AgentAllowed(ctx context.Context, use toolcall.AgentRequest, session string, line []byte, reason string) *rpc.Error {
 	d, p := g.decideAgent(use)
 	if d.Verdict != policy.Deny {
 		why := "the user has allowed " + use.Describe()
@@ -35,7 +36,7 @@ func (g *Guard) AgentAllowed(ctx context.Context, use policy.AgentRequest, sessi
 }
 
 // decideAgent returns the strictest decision about an agent's request, and its policy.
-func (g *Guard) decideAgent(use policy.AgentRequest) (policy.Decision, *policy.Policy) {
+func (g *Guard) decideAgent(use toolcall.AgentRequest) (policy.Decision, *policy.Policy) {
 	policies, refusal := g.policiesIn(permissionMethod, use.Cwd, []*policy.Policy{g.policy.Load()})
 	if refusal == nil && use.RunsIn != use.Cwd {
 		policies, refusal = g.policiesIn(permissionMethod, use.RunsIn, policies)
@@ -44,12 +45,12 @@ func (g *Guard) decideAgent(use policy.AgentRequest) (policy.Decision, *policy.P
 		return policy.Decision{Verdict: policy.Deny, Err: refusal}, policies[0]
 	}
 	state := g.currentState(rpc.Value{})
-	return strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideAgent(permissionMethod, use, state) }, strictness)
+	return strictest(policies, func(p *policy.Policy) policy.Decision { return toolcall.DecideAgent(p, permissionMethod, use, state) }, strictness)
 }
 
 // applyAgent logs a decision about an agent's request, and returns the one that applies. Only an enforced
 // policy decides; otherwise a person is asked.
-func (g *Guard) applyAgent(ctx context.Context, p *policy.Policy, use policy.AgentRequest, about subject, d policy.Decision) policy.Decision {
+func (g *Guard) applyAgent(ctx context.Context, p *policy.Policy, use toolcall.AgentRequest, about subject, d policy.Decision) policy.Decision {
 	ask := policy.Decision{Verdict: policy.Pass, Ask: true}
 	if p.Mode() == config.Off {
 		return ask

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 )
 
 // inMode returns a policy with another mode than enforce.
@@ -61,7 +62,7 @@ escalated = true
 			w := world(t)
 			g := guard.New(load(t, test.policy), w, b, slog.New(slog.DiscardHandler))
 			notified := heard(g)
-			d := g.Agent(t.Context(), policy.AgentRequest{Command: &test.command, Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"))
+			d := g.Agent(t.Context(), toolcall.AgentRequest{Command: &test.command, Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"))
 			if d.Verdict != test.verdict || d.Ask != (test.verdict == policy.Pass) {
 				t.Errorf("the verdict is %s, asked: %t", d.Verdict, d.Ask)
 			}
@@ -116,7 +117,7 @@ func TestAgentAllowedByPerson(t *testing.T) {
 			return load(t, test.folder), test.unsafe
 		})
 		rule := ""
-		if err := g.AgentAllowed(t.Context(), policy.AgentRequest{Agent: "a", Tool: "execute", Command: &command, Files: []string{"/x"}, Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"), "fine"); err != nil {
+		if err := g.AgentAllowed(t.Context(), toolcall.AgentRequest{Agent: "a", Tool: "execute", Command: &command, Files: []string{"/x"}, Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"), "fine"); err != nil {
 			rule = (&policy.Decision{Err: err}).Refusal().Rule
 		}
 		if rule != test.rule || verdicts(b) != test.logged {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/rpc"
 )
@@ -21,7 +22,7 @@ var agentTools = []string{
 // that the client has opened. The agent works with the sandbox and approvals of its own thread,
 // which may allow more than those of the caller. A target that is not an id is a name, which Codex
 // looks up among the agents of the session.
-func (g *Guard) agentRefusal(use policy.ToolCall, thread, turn string) *rpc.Error {
+func (g *Guard) agentRefusal(use toolcall.Call, thread, turn string) *rpc.Error {
 	if !isAgentTool(use.Name) {
 		return nil
 	}

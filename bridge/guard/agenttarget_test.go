@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 )
 
 // A tool call that names an agent of another session is refused, in any member and spelling. A text
@@ -49,7 +50,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		{"Bash", `{"id":"` + other + `"}`, ""},
 	} {
 		for _, caller := range []string{own, ownChild} {
-			err := w.g.agentRefusal(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, caller, "")
+			err := w.g.agentRefusal(toolcall.Call{Name: test.tool, Input: value(t, test.input)}, caller, "")
 			field := ""
 			if err != nil {
 				field = (&policy.Decision{Err: err}).Refusal().Field
@@ -62,7 +63,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 	// The guard has forgotten the other session, which Codex has unloaded.
 	forgotten := w.g.threads.records[other]
 	delete(w.g.threads.records, other)
-	if err := w.g.agentRefusal(policy.ToolCall{Name: "wait_agent", Input: value(t, `{"ids":["`+otherChild+`"]}`)}, own, ""); err == nil {
+	if err := w.g.agentRefusal(toolcall.Call{Name: "wait_agent", Input: value(t, `{"ids":["`+otherChild+`"]}`)}, own, ""); err == nil {
 		t.Error("a call names an agent of a forgotten session")
 	}
 	w.g.threads.records[other] = forgotten
@@ -88,7 +89,7 @@ func TestAgentOfAnotherSession(t *testing.T) {
 		}
 		caller.Gated = false
 	}
-	if got := w.g.Tool(t.Context(), own, "", policy.ToolCall{Name: "send_input", Input: value(t, `{"id":"`+other+`"}`)}, nil); !strings.Contains(got.Refusal, "is not one of this session") {
+	if got := w.g.Tool(t.Context(), own, "", toolcall.Call{Name: "send_input", Input: value(t, `{"id":"`+other+`"}`)}, nil); !strings.Contains(got.Refusal, "is not one of this session") {
 		t.Errorf("the call gets %+v", got)
 	}
 }
@@ -119,7 +120,7 @@ func TestAgentByName(t *testing.T) {
 			if varied {
 				want = test.field
 			}
-			err := w.g.agentRefusal(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, id, "")
+			err := w.g.agentRefusal(toolcall.Call{Name: test.tool, Input: value(t, test.input)}, id, "")
 			got := ""
 			if err != nil {
 				got = (&policy.Decision{Err: err}).Refusal().Field
@@ -129,7 +130,7 @@ func TestAgentByName(t *testing.T) {
 			}
 		}
 	}
-	if err := w.g.agentRefusal(policy.ToolCall{Name: "send_input", Input: value(t, `{"target":"a"}`)}, "unknown", ""); err != nil {
+	if err := w.g.agentRefusal(toolcall.Call{Name: "send_input", Input: value(t, `{"target":"a"}`)}, "unknown", ""); err != nil {
 		t.Errorf("a caller that runs no tools gets %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/rpc"
 )
 
@@ -75,7 +76,7 @@ func (g *Guard) applyDecision(msg *bridge.ServerMessage, params rpc.Value, d pol
 // takeApproval returns what approvers have approved of the call that Codex asks about.
 func (g *Guard) takeApproval(request *rpc.Envelope) policy.Approval {
 	params := request.Root().Get("params")
-	if !request.ID.IsValid() || !policy.CanBeApproved(request.Method, params) {
+	if !request.ID.IsValid() || !serverrequest.CanBeApproved(request.Method, params) {
 		return policy.NotApproved
 	}
 	at, id := calledBy(params)
@@ -107,7 +108,7 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 	}
 	state := g.currentState(params)
 	state.Escalation, state.Approved, state.ThreadRevoked = asked.Escalation, asked.Approved, g.isRevoked(params)
-	question := policy.ServerRequest{Method: request.Method, Params: params}
+	question := serverrequest.Request{Method: request.Method, Params: params}
 	var d policy.Decision
 	ok := g.threads.reserveWritable(thread, func(all []string) []string {
 		state.Writable = all
@@ -119,7 +120,7 @@ func (g *Guard) handleClientResponse(ctx context.Context, request *rpc.Envelope,
 		if err != nil {
 			return nil
 		}
-		return policy.GrantedPaths(m.Result)
+		return serverrequest.GrantedPaths(m.Result)
 	})
 	if !ok {
 		d = policy.Decision{Verdict: policy.Deny, Err: foldersChangedError(request.Method)}
@@ -156,14 +157,14 @@ func (g *Guard) refuseUnreadableAnswer(ctx context.Context, request *rpc.Envelop
 }
 
 // decideAnswer decides a response by each of the policies.
-func decideAnswer(policies []*policy.Policy, question policy.ServerRequest, answer *rpc.Message, state policy.State) policy.Decision {
-	d := policies[0].DecideAnswer(question, answer, state)
+func decideAnswer(policies []*policy.Policy, question serverrequest.Request, answer *rpc.Message, state policy.State) policy.Decision {
+	d := serverrequest.DecideAnswer(policies[0], question, answer, state)
 	for _, q := range policies[1:] {
 		if d.Verdict == policy.Deny {
 			break
 		}
 		if m, err := rpc.ParseMessage(d.Message); err == nil && q.Mode() == config.Enforce {
-			if e := q.DecideAnswer(question, m, state); e.Verdict != policy.Pass {
+			if e := serverrequest.DecideAnswer(q, question, m, state); e.Verdict != policy.Pass {
 				e.Changes = append(d.Changes, e.Changes...)
 				d = e
 			}

@@ -7,6 +7,8 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/userrules"
 	"codex-bridge.example/rpc"
@@ -22,7 +24,7 @@ func (g *Guard) HasClient() bool { return g.client.Load() != nil }
 func (g *Guard) StaysInSandbox(method string, params rpc.Value) bool {
 	state := g.currentState(params)
 	state.Escalation = g.findEscalation(method, params, state)
-	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.AcceptStaysInSandbox(method, params, state) })
+	return g.everyPolicy(params, func(p *policy.Policy) bool { return serverrequest.AcceptStaysInSandbox(p, method, params, state) })
 }
 
 // RunsInSandbox reports whether a request is not known to leave the sandbox, and its escalation is
@@ -30,7 +32,7 @@ func (g *Guard) StaysInSandbox(method string, params rpc.Value) bool {
 func (g *Guard) RunsInSandbox(method string, params rpc.Value) bool {
 	state := g.currentState(params)
 	state.Escalation = g.findEscalation(method, params, state)
-	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.RunsInSandbox(method, params, state) })
+	return g.everyPolicy(params, func(p *policy.Policy) bool { return serverrequest.RunsInSandbox(p, method, params, state) })
 }
 
 // HasTerminal reports whether the command that Codex asks about gets a terminal. known is false if the bridge can't find
@@ -49,7 +51,7 @@ func (g *Guard) AnswerTerms(method string, params rpc.Value) (terms policy.Answe
 	state.Escalation = g.findEscalation(method, params, state)
 	thread, _ := params.Get("threadId").Text()
 	for _, p := range g.policies(thread) {
-		terms = terms.With(p.AnswerTerms(method, params, state))
+		terms = terms.With(serverrequest.Terms(p, method, params, state))
 	}
 	if method != "item/commandExecution/requestApproval" || g.Mode() == config.Off {
 		return terms
@@ -112,12 +114,12 @@ func (g *Guard) AcceptsCall(ctx context.Context, question *rpc.Envelope) bool {
 	thread, _ := params.Get("threadId").Text()
 	policies := g.policies(thread)
 	state := g.currentState(params)
-	if policies[0].Mode() != config.Enforce || !policy.AsksAboutMCP(state.Thread) {
+	if policies[0].Mode() != config.Enforce || !toolcall.AsksAboutMCP(state.Thread) {
 		return false
 	}
 	state.ThreadRevoked, state.CallKnown = g.isRevoked(params), true
 	state.Paths = &replay.PathLog{Paths: state.Paths}
-	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(question.Method, params, state) }, strictness)
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return serverrequest.Decide(p, question.Method, params, state) }, strictness)
 	if d.Verdict != policy.Accept {
 		return false
 	}
@@ -133,7 +135,7 @@ func (g *Guard) AcceptsCall(ctx context.Context, question *rpc.Envelope) bool {
 
 // AsksAboutMCP reports whether Codex asks the client about tools of MCP servers in a turn.
 func (g *Guard) AsksAboutMCP(thread, turn string) bool {
-	return policy.AsksAboutMCP(g.threadFor(thread, turn))
+	return toolcall.AsksAboutMCP(g.threadFor(thread, turn))
 }
 
 // AsksNothing reports whether the approval policy of a turn is never.
@@ -166,8 +168,8 @@ func (g *Guard) recordRewrite(ctx context.Context, request *rpc.Envelope, line [
 
 // Consents reports whether every policy of the thread in params allows a server's tool without the
 // user's consent.
-func (g *Guard) Consents(params rpc.Value, use policy.ToolCall) bool {
+func (g *Guard) Consents(params rpc.Value, use toolcall.Call) bool {
 	state := g.currentState(params)
 	state.ThreadRevoked = g.isRevoked(params)
-	return g.everyPolicy(params, func(p *policy.Policy) bool { return p.DecidePermission(use, state).Verdict == policy.Pass })
+	return g.everyPolicy(params, func(p *policy.Policy) bool { return toolcall.DecidePermission(p, use, state).Verdict == policy.Pass })
 }

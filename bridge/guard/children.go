@@ -5,6 +5,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/rpc"
 )
@@ -119,7 +120,7 @@ func (g *Guard) threadFor(id, turn string) *policy.Thread {
 	}
 	state := g.machine()
 	state.Thread = root
-	if p.Mode() == config.Enforce && p.VerifySettings(settings.Root(), state) != nil {
+	if p.Mode() == config.Enforce && reported.VerifySettings(p, settings.Root(), state) != nil {
 		return nil
 	}
 	child := policy.ParseThreadSettings(settings.Root())

@@ -8,13 +8,14 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/userrules"
 )
 
 // Confine keeps an allowed tool call in the thread's sandbox if the user's own rules would let it
 // leave. It returns the input with which the call stays in the sandbox, nil if it does so anyway,
 // or the reason why it must not run.
-func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) (input json.RawMessage, refusal string) {
+func (g *Guard) Confine(ctx context.Context, thread, turn string, use toolcall.Call, call []byte) (input json.RawMessage, refusal string) {
 	p := g.policies(thread)[0]
 	if p.Mode() == config.Off {
 		return nil, ""
@@ -24,7 +25,7 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 	if len(own.Allowing()) > 0 && use.Name == "Bash" {
 		others = g.otherHooksOf(ctx, thread, use, state)
 	}
-	d := p.ConfineCommand(use, state, own, others)
+	d := toolcall.Confine(p, use, state, own, others)
 	if d.Verdict == policy.Pass {
 		return nil, ""
 	}
@@ -43,11 +44,11 @@ func (g *Guard) Confine(ctx context.Context, thread, turn string, use policy.Too
 
 // applyCodexRules applies the rules for Codex that ask or forbid to a decision. ruled reports whether the decision
 // depends on them.
-func (g *Guard) applyCodexRules(p *policy.Policy, before policy.Decision, use policy.ToolCall, state policy.State) (d policy.Decision, ruled bool) {
+func (g *Guard) applyCodexRules(p *policy.Policy, before policy.Decision, use toolcall.Call, state policy.State) (d policy.Decision, ruled bool) {
 	if use.Name != "Bash" {
 		return before, false
 	}
-	d = p.ApplyCodexRules(before, use, state, g.rulesOfCall(use, state))
+	d = toolcall.ApplyCodexRules(p, before, use, state, g.rulesOfCall(use, state))
 	return d, d.Verdict != before.Verdict || d.Ask != before.Ask
 }
 
@@ -67,7 +68,7 @@ func RuleFolders(world policy.State) []string {
 func (g *Guard) UserRules() *userrules.Set { return g.userRules.Read(RuleFolders(g.world)...) }
 
 // rulesOfCall returns the rules for commands that may apply to a call.
-func (g *Guard) rulesOfCall(use policy.ToolCall, state policy.State) *userrules.Set {
+func (g *Guard) rulesOfCall(use toolcall.Call, state policy.State) *userrules.Set {
 	if state.CodexInternal {
 		return g.rulesFor(use.Cwd)
 	}

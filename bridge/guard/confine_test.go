@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/setting"
 )
 
@@ -79,7 +80,7 @@ func TestConfine(t *testing.T) {
 			}
 			applied := 0
 			w.g.OnApplied(func(Applied) { applied++ })
-			use := policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
+			use := toolcall.Call{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
 			input, refusal := w.g.Confine(t.Context(), "t", "", use, []byte(`{}`))
 			if string(input) != test.input || (refusal == "") != (test.refusal == "") || !strings.Contains(refusal, test.refusal) {
 				t.Errorf("input %s, refusal %q", input, refusal)
@@ -136,7 +137,7 @@ func TestToolAsksByCodexRules(t *testing.T) {
 			}
 			w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Sandbox: "read-only", Approval: []byte(test.approval)}}})
 			w.g.threads.projects = []string{filepath.Join(w.root, "project")}
-			use := policy.ToolCall{ID: "c", Name: "Bash", Input: value(t, `{"command":"make install"}`)}
+			use := toolcall.Call{ID: "c", Name: "Bash", Input: value(t, `{"command":"make install"}`)}
 			r := w.g.Tool(t.Context(), "t", "", use, []byte(`{}`))
 			_, refusal := w.g.Confine(t.Context(), "t", "", use, []byte(`{}`))
 			if refusal = r.Refusal + refusal; r.Ask != test.asks || (refusal == "") != (test.refusal == "") || !strings.Contains(refusal, test.refusal) {

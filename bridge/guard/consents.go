@@ -13,6 +13,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/rpc"
 )
 
@@ -188,7 +189,7 @@ func (a *consentFeature) hook(ctx context.Context, m *rpc.Message) (allowed bool
 	if err != nil {
 		return false, "", notAskedError(err)
 	}
-	answer, err := policy.ReadPermissionAnswer(result)
+	answer, err := serverrequest.ReadPermissionAnswer(result)
 	return answer.Allow, answer.Reason, err
 }
 
@@ -207,7 +208,7 @@ func (a *consentFeature) elicit(ctx context.Context, m *rpc.Message) (allowed bo
 	if err != nil {
 		return false, "", notAskedError(err)
 	}
-	if err := policy.CheckAnswer("mcpServer/elicitation/request", result); err != nil {
+	if err := serverrequest.CheckAnswer("mcpServer/elicitation/request", result); err != nil {
 		return false, "", err
 	}
 	return result.Get("action").Is("accept"), "", nil

@@ -8,6 +8,7 @@ import (
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/rpc"
 )
 
@@ -85,7 +86,7 @@ func (g *Guard) decideRequest(policies []*policy.Policy, request *rpc.Envelope, 
 	var d requestDecision
 	if g.awaitDisk(func() {
 		state.Paths = &replay.PathLog{Paths: state.Paths}
-		d.Decision, d.by = strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecideRequest(request.Method, params, state) }, strictness)
+		d.Decision, d.by = strictest(policies, func(p *policy.Policy) policy.Decision { return serverrequest.Decide(p, request.Method, params, state) }, strictness)
 		if d.Verdict != policy.Pass {
 			d.facts = requestFacts(policies, request.Method, params, state)
 		}

@@ -8,6 +8,8 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -100,12 +102,12 @@ func (g *Guard) ExplainWithModels(ctx context.Context, m *rpc.Message) Explanati
 
 // ExplainCommand decides a shell command without any effect, as if the model called it in the sandbox. An
 // unknown thread counts as one in cwd with the policy's own settings. The shell counts as bash.
-func (g *Guard) ExplainCommand(command, cwd, thread string) policy.ToolAnswer {
+func (g *Guard) ExplainCommand(command, cwd, thread string) toolcall.Explanation {
 	input, _ := json.Marshal(map[string]string{"command": command}) // strings can be encoded
 	doc, err := rpc.ParseValue(input)
 	policies := g.policies(thread)
 	if err != nil {
-		return policy.ToolAnswer{Mode: policies[0].Mode(), Decision: "deny", Reason: err.Error()}
+		return toolcall.Explanation{Mode: policies[0].Mode(), Decision: "deny", Reason: err.Error()}
 	}
 	one := g.threads.peek(thread)
 	if cwd == "" {
@@ -114,8 +116,8 @@ func (g *Guard) ExplainCommand(command, cwd, thread string) policy.ToolAnswer {
 			cwd = one.Workspace
 		}
 	}
-	use := policy.ToolCall{Name: "Bash", Input: doc.Root(), Cwd: cwd, Shell: "bash", Flags: "-lc"}
-	var strict policy.ToolAnswer
+	use := toolcall.Call{Name: "Bash", Input: doc.Root(), Cwd: cwd, Shell: "bash", Flags: "-lc"}
+	var strict toolcall.Explanation
 	for i, p := range policies {
 		state := g.machine()
 		state.Workspaces, state.Escalation, state.ProgramStarts = g.threads.workspaces(), rules.Sandboxed, g.decidesPrograms()
@@ -123,7 +125,7 @@ func (g *Guard) ExplainCommand(command, cwd, thread string) policy.ToolAnswer {
 			state.Thread = p.AssumedThread(cwd)
 			state.Workspaces = append(state.Workspaces[:len(state.Workspaces):len(state.Workspaces)], cwd)
 		}
-		a := p.ExplainTool(use, state)
+		a := toolcall.Explain(p, use, state)
 		if i == 0 || a.Decision == "deny" || a.Decision == "ask" && strict.Decision == "allow" {
 			strict = a
 		}
@@ -143,11 +145,11 @@ func (g *Guard) isMethodOf(method string, sides ...methods.Side) bool {
 
 // Situation is the state in which ExplainIn decides a message.
 type Situation struct {
-	From     bridge.Side           // the sender
-	Thread   *policy.Thread        // the verified thread; nil for none
-	Defaults *policy.Defaults      // codex's own configuration; nil: one that says nothing
-	Models   []string              // that Codex lists, its default first; nil: unknown
-	Question *policy.ServerRequest // what codex asked, where the message is the answer
+	From     bridge.Side            // the sender
+	Thread   *policy.Thread         // the verified thread; nil for none
+	Defaults *policy.Defaults       // codex's own configuration; nil: one that says nothing
+	Models   []string               // that Codex lists, its default first; nil: unknown
+	Question *serverrequest.Request // what codex asked, where the message is the answer
 }
 
 // ExplainIn is Explain with a state from the caller.
@@ -171,10 +173,10 @@ func (g *Guard) ExplainIn(m *rpc.Message, s Situation) Explanation {
 		state.Workspaces = append(state.Workspaces[:len(state.Workspaces):len(state.Workspaces)], state.Thread.Workspace)
 	}
 	if s.Question != nil {
-		return Explanation{Mode: p.Mode(), Decision: p.DecideAnswer(*s.Question, m, state)}
+		return Explanation{Mode: p.Mode(), Decision: serverrequest.DecideAnswer(p, *s.Question, m, state)}
 	}
 	if m.Method == programMethod {
-		return Explanation{Mode: p.Mode(), Decision: p.DecideProgram(explainedProgram(m.Params), "", state)}
+		return Explanation{Mode: p.Mode(), Decision: toolcall.DecideProgram(p, explainedProgram(m.Params), "", state)}
 	}
 	if s.From == bridge.Codex {
 		return explainServerMessage(p, m, state)
@@ -207,7 +209,7 @@ func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) 
 	if m.Kind != rpc.Request || p.Mode() == config.Off {
 		return e
 	}
-	d := p.DecideRequest(m.Method, m.Params, state)
+	d := serverrequest.Decide(p, m.Method, m.Params, state)
 	if d.Verdict != policy.Pass {
 		e.Decision = d
 	}
@@ -220,7 +222,7 @@ func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) 
 		e.Decision.Message = patch.Bytes()
 	}
 	e.Starts = m.Method == "item/commandExecution/requestApproval" && p.SupervisesPrograms() && p.HasProgramRules()
-	for _, answer := range policy.OfferedResults(m.Method, m.Params) {
+	for _, answer := range serverrequest.OfferedResults(m.Method, m.Params) {
 		// The offered result is JSON, but may be too deep for the parser.
 		if line, err := rpc.ParseMessage(rpc.EncodeResult(m.ID, answer)); err == nil {
 			e.Answers = append(e.Answers, outcomeOf(p, m, answer, line, state))
@@ -231,7 +233,7 @@ func explainServerMessage(p *policy.Policy, m *rpc.Message, state policy.State) 
 
 // outcomeOf decides a result for the request m; line is the client's message with it.
 func outcomeOf(p *policy.Policy, m *rpc.Message, answer json.RawMessage, line *rpc.Message, state policy.State) Outcome {
-	d := p.DecideAnswer(policy.ServerRequest{Method: m.Method, Params: m.Params}, line, state)
+	d := serverrequest.DecideAnswer(p, serverrequest.Request{Method: m.Method, Params: m.Params}, line, state)
 	o := Outcome{Answer: answer, Becomes: answer, Changes: d.Changes}
 	if sent, err := rpc.ParseValue(d.Message); err == nil {
 		o.Becomes = sent.Root().Get("result").Raw()

@@ -11,6 +11,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/rpc"
 )
 
@@ -206,7 +207,7 @@ func TestExplainInSituation(t *testing.T) {
 
 	asked := message(t, `{"id":0,"method":"item/fileChange/requestApproval","params":{"threadId":"t","turnId":"u","itemId":"i"}}`)
 	answer := message(t, `{"id":0,"result":{"decision":"acceptForSession"}}`)
-	e := g.ExplainIn(answer, guard.Situation{Question: &policy.ServerRequest{Method: asked.Method, Params: asked.Params}})
+	e := g.ExplainIn(answer, guard.Situation{Question: &serverrequest.Request{Method: asked.Method, Params: asked.Params}})
 	if e.Decision.Verdict != policy.Rewrite || !strings.Contains(string(e.Decision.Message), `"accept"`) {
 		t.Errorf("an answer is %s, as %s", e.Decision.Verdict, e.Decision.Message)
 	}

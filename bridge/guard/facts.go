@@ -11,6 +11,8 @@ import (
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/rpc"
 )
@@ -31,7 +33,7 @@ func (g *Guard) notifyPassed(mode config.Mode, method, thread, turn, rule string
 }
 
 // callFacts returns the facts of a decision about a tool call by policies.
-func callFacts(policies []*policy.Policy, use policy.ToolCall, state policy.State) string {
+func callFacts(policies []*policy.Policy, use toolcall.Call, state policy.State) string {
 	return encodeFacts(policies, replay.CallFacts(policies[0], use, state))
 }
 
@@ -75,6 +77,6 @@ func (g *Guard) RequestFacts(method string, params rpc.Value, callKnown bool) st
 	state.Escalation, state.ThreadRevoked = g.findEscalation(method, params, state), g.isRevoked(params)
 	state.CallKnown = callKnown
 	state.Paths = &replay.PathLog{Paths: state.Paths}
-	policies[0].DecideRequest(method, params, state) // resolves the paths
+	serverrequest.Decide(policies[0], method, params, state) // resolves the paths
 	return requestFacts(policies, method, params, state)
 }

@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 )
 
 // A thread is checked against the active policy and the policy of its folder.
@@ -138,7 +139,7 @@ editor< {"id":1,"error":{"code":-32010,"message":"<text>","data":{"method":"thre
 editor> {"id":2,"method":"model/list","params":{}}
 codex<  {"id":2,"method":"model/list","params":{}}
 `)
-		d := g.Agent(t.Context(), policy.AgentRequest{Tool: "fetch", Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"))
+		d := g.Agent(t.Context(), toolcall.AgentRequest{Tool: "fetch", Cwd: w.StartFolder, RunsIn: w.StartFolder}, "s1", []byte("{}"))
 		if d.Verdict != policy.Deny || d.Refusal().Reason != test.reason {
 			t.Errorf("a request of an agent: %s, %v", d.Verdict, d.Err)
 		}

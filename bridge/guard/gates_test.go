@@ -12,7 +12,7 @@ import (
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -58,7 +58,7 @@ func TestGateChangesWithCodexsConsent(t *testing.T) {
 				startThread(c, test.before)
 				asks := func(when string, want bool) {
 					t.Helper()
-					got := g.Tool(t.Context(), "t1", "", policy.ToolCall{Name: "Bash", Input: use.Root(), Cwd: w.StartFolder}, nil).Ask
+					got := g.Tool(t.Context(), "t1", "", toolcall.Call{Name: "Bash", Input: use.Root(), Cwd: w.StartFolder}, nil).Ask
 					if got != want {
 						t.Errorf("%s the bridge asks: %t", when, got)
 					}

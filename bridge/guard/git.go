@@ -15,6 +15,7 @@ import (
 	processes "codex-bridge.example/bridge/child"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -62,7 +63,7 @@ func (g *Guard) checkGit(ctx context.Context, policies []*policy.Policy, call *b
 
 // checkAgentGit refuses a tool call that starts a turn of a subagent if checkGit would refuse such
 // a turn.
-func (g *Guard) checkAgentGit(ctx context.Context, policies []*policy.Policy, use policy.ToolCall, thread *policy.Thread) *rpc.Error {
+func (g *Guard) checkAgentGit(ctx context.Context, policies []*policy.Policy, use toolcall.Call, thread *policy.Thread) *rpc.Error {
 	if !startsAgentTurn(use.Name) || !slices.ContainsFunc(policies, g.wantsGitCheck) {
 		return nil
 	}

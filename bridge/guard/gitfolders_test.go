@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -112,7 +113,7 @@ func TestAgentPrograms(t *testing.T) {
 				parent.Workspace = r.folder
 			}
 			g.threads.setVerified(map[string]*thread{"t": {Thread: *parent, openResult: new(rpc.Doc)}})
-			use := policy.ToolCall{Name: test.tool, Cwd: test.cwd}
+			use := toolcall.Call{Name: test.tool, Cwd: test.cwd}
 			refusal := g.checkAgentGit(t.Context(), []*policy.Policy{p}, use, parent)
 			if (refusal != nil) != test.refused || refusal != nil && !strings.Contains(refusal.Message, "filter.x.clean") {
 				t.Errorf("refusal: %v", refusal)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -28,7 +29,7 @@ func (g *Guard) internalPolicies() []*policy.Policy {
 // Measured with Codex 0.169: the agent's thread has no file and no parent, and works in
 // CODEX_HOME/memories_v2, the only folder that its sandbox lets it write. A client can't open a
 // thread there.
-func (g *Guard) isMemoryWriter(thread string, use policy.ToolCall, call []byte) bool {
+func (g *Guard) isMemoryWriter(thread string, use toolcall.Call, call []byte) bool {
 	doc, err := rpc.ParseValue(call)
 	if err != nil || g.world.CodexHome == "" || g.threads.isOpenedByClient(thread) {
 		return false

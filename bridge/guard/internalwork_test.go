@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 )
 
 // Codex does not say for which thread its memories agent works. So the rules of all projects count,
@@ -67,7 +68,7 @@ func TestInternalWorkHasStrictestPolicy(t *testing.T) {
 			if test.before != nil {
 				test.before(w)
 			}
-			use := policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"make"}`), Cwd: folder}
+			use := toolcall.Call{Name: "Bash", Input: value(t, `{"command":"make"}`), Cwd: folder}
 			payload := []byte(`{"transcript_path":null}`)
 			refusal := w.g.Tool(t.Context(), "internal", "u", use, payload).Refusal
 			var input []byte

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -113,7 +114,7 @@ func TestLinesThroughLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: root, Input: input.Root()}, w)
+		d := toolcall.Decide(p, toolcall.Call{Name: "Bash", Shell: "bash", Cwd: root, Input: input.Root()}, w)
 		if (d.Verdict == policy.Deny) != test.denied {
 			t.Errorf("%s: %v, %v", test.line, d.Verdict, d.Err)
 		}
@@ -153,7 +154,7 @@ func TestLinesInDeepFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: w.StartFolder, Input: input.Root()}, w)
+		d := toolcall.Decide(p, toolcall.Call{Name: "Bash", Shell: "bash", Cwd: w.StartFolder, Input: input.Root()}, w)
 		if (d.Verdict == policy.Deny) != denied {
 			t.Errorf("a line of %d bytes, …%s: %v, %v", len(line), line[len(line)-30:], d.Verdict, d.Err)
 		}

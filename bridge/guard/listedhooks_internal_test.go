@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 )
 
 // After the clients of a turn have left, the hooks of a call are those that Codex listed when it came. Those of
@@ -16,7 +17,7 @@ func TestHooksOfCallAreRemembered(t *testing.T) {
 	var gone error
 	w.g.SetOtherHooks(func(context.Context, string, string, string) ([]string, error) { return names, gone }, "")
 	of := func(id string) string {
-		return w.g.otherHooksOf(t.Context(), "t", policy.ToolCall{ID: id, Name: "Bash"}, policy.State{})
+		return w.g.otherHooksOf(t.Context(), "t", toolcall.Call{ID: id, Name: "Bash"}, policy.State{})
 	}
 	none := of("none")
 	names = []string{"mine", "other"}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 	"codex-bridge.example/rpc"
 )
 
@@ -188,7 +189,7 @@ func (o *openedThread) judge(before verification, active *policy.Policy, extra [
 			verdict.err = one.verify(p)
 		}
 		if verdict.err == nil {
-			verdict.err = p.VerifyProfile(o.sent, o.result, o.answers.in(world))
+			verdict.err = reported.VerifyProfile(p, o.sent, o.result, o.answers.in(world))
 		}
 	}
 	if verdict.err == nil {

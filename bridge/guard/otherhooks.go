@@ -13,6 +13,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -29,7 +30,7 @@ func (g *Guard) SetOtherHooks(list OtherHooks, source string) {
 
 // otherHooksOf names a hook that may replace the input of a call; "" if there is none. If Codex does not
 // list the hooks, there may be one.
-func (g *Guard) otherHooksOf(ctx context.Context, thread string, use policy.ToolCall, state policy.State) string {
+func (g *Guard) otherHooksOf(ctx context.Context, thread string, use toolcall.Call, state policy.State) string {
 	if g.otherHooks == nil {
 		return ""
 	}
@@ -54,16 +55,16 @@ func (g *Guard) otherHooksOf(ctx context.Context, thread string, use policy.Tool
 
 // refuseReplaceable refuses a call that nothing else denies if another hook may replace its input, and the
 // comparison with what runs would come too late. asks reports whether a person must be asked about it.
-func (g *Guard) refuseReplaceable(ctx context.Context, p *policy.Policy, thread string, use policy.ToolCall, state policy.State, asks bool) (policy.Decision, bool) {
+func (g *Guard) refuseReplaceable(ctx context.Context, p *policy.Policy, thread string, use toolcall.Call, state policy.State, asks bool) (policy.Decision, bool) {
 	why := ""
 	switch {
 	case asks:
 		why = "a person would be asked about another call than the one that runs"
-	case slices.ContainsFunc(g.policies(thread), func(p *policy.Policy) bool { return p.IsGated(use, state.Thread) }):
+	case slices.ContainsFunc(g.policies(thread), func(p *policy.Policy) bool { return toolcall.IsGated(p, use, state.Thread) }):
 		why = "the bridge asks before each command and patch, and can't ask about the new one"
 	case use.AppliesPatch():
 		why = "the bridge can't compare a patch in a command with what runs; call apply_patch instead"
-	case policy.SpawnsAgent(use.Name), isAgentTool(use.Name), rules.IsResourceTool(use.Name):
+	case toolcall.SpawnsAgent(use.Name), isAgentTool(use.Name), rules.IsResourceTool(use.Name):
 		why = "the policy judges the input of this tool"
 	default:
 		return policy.Decision{}, false
@@ -72,12 +73,12 @@ func (g *Guard) refuseReplaceable(ctx context.Context, p *policy.Policy, thread 
 	if hooks == "" {
 		return policy.Decision{}, false
 	}
-	return p.RefuseReplaceable(hooks, why), true
+	return toolcall.RefuseReplaceable(p, hooks, why), true
 }
 
 // RefuseReplacement refuses a call whose input the bridge is about to replace, if another hook may
 // replace it, too. It returns "" if the call may run.
-func (g *Guard) RefuseReplacement(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) (refusal string) {
+func (g *Guard) RefuseReplacement(ctx context.Context, thread, turn string, use toolcall.Call, call []byte) (refusal string) {
 	p := g.policies(thread)[0]
 	if p.Mode() == config.Off {
 		return ""
@@ -87,7 +88,7 @@ func (g *Guard) RefuseReplacement(ctx context.Context, thread, turn string, use 
 		return ""
 	}
 	const method = "hook/preToolUse"
-	d := p.RefuseReplaceable(hooks, "the bridge has replaced it, too, and the one that ends last counts")
+	d := toolcall.RefuseReplaceable(p, hooks, "the bridge has replaced it, too, and the one that ends last counts")
 	g.logDecision(p.Mode(), method, d)
 	_ = g.record(ctx, p.Mode(), subject{method: method, thread: thread, turn: turn, line: call, facts: unknownFacts(use.ID, "it depends on the hooks of Codex")}, d) // the call is denied even if this fails
 	if p.Mode() != config.Enforce {
@@ -163,12 +164,12 @@ func (g *Guard) hookStarted(_ context.Context, msg *bridge.ServerMessage) {
 }
 
 // JudgedCall records the input with which a call may run, after the last judgement.
-func (g *Guard) JudgedCall(thread, turn string, use policy.ToolCall) {
+func (g *Guard) JudgedCall(thread, turn string, use toolcall.Call) {
 	g.calls.judge(turnOf{thread, turn}, use.ID, inputOf(use))
 }
 
 // inputOf identifies what the rules judge of a command or patch; the zero value for other tools.
-func inputOf(use policy.ToolCall) (sum [sha256.Size]byte) {
+func inputOf(use toolcall.Call) (sum [sha256.Size]byte) {
 	switch text, _ := use.Input.Get("command").Text(); use.Name {
 	case "Bash":
 		return sumOf("Bash", text)
@@ -239,7 +240,7 @@ func (g *Guard) compareStarted(ctx context.Context, msg *bridge.ServerMessage) {
 		if p.Mode() == config.Enforce {
 			g.interruptTurn(ctx, at)
 		}
-		g.reportEndedTurn(ctx, p, at, p.ReplacedInput(hook))
+		g.reportEndedTurn(ctx, p, at, toolcall.ReplacedInput(p, hook))
 	}()
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -27,12 +27,12 @@ func otherStarts(source, call, item string) (lines []string) {
 
 // The turn of a call that runs with another input than it was judged with is interrupted if another hook ran.
 func TestReplacedInputEndsTurn(t *testing.T) {
-	patch := func(t *testing.T, folder string) policy.ToolCall {
+	patch := func(t *testing.T, folder string) toolcall.Call {
 		input, err := rpc.ParseValue([]byte(`{"command":"*** Begin Patch\n*** Update File: a/../b\n*** Move to: c\n@@\n-x\n+y\n*** End Patch\n"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return policy.ToolCall{Name: "apply_patch", Input: input.Root(), Cwd: folder}
+		return toolcall.Call{Name: "apply_patch", Input: input.Root(), Cwd: folder}
 	}
 	command := func(text string) string { return fmt.Sprintf(`"type":"commandExecution","command":%q`, text) }
 	const changes = `"type":"fileChange","changes":[{"path":"FOLDER/b","kind":{"type":"update","move_path":"FOLDER/%s"}}]`

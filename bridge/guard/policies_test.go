@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -103,13 +104,13 @@ func refusal(t *testing.T, g *guard.Guard, thread, command, cwd string) string {
 	return g.Tool(t.Context(), thread, "u", bash(t, command, cwd), []byte("call")).Refusal
 }
 
-func bash(t *testing.T, command, cwd string) policy.ToolCall {
+func bash(t *testing.T, command, cwd string) toolcall.Call {
 	t.Helper()
 	input, err := rpc.ParseValue(fmt.Appendf(nil, `{"command":%q}`, command))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return policy.ToolCall{Name: "Bash", Input: input.Root(), Cwd: cwd}
+	return toolcall.Call{Name: "Bash", Input: input.Root(), Cwd: cwd}
 }
 
 // A thread keeps the policy under which it was opened when a looser one becomes active: its turns,

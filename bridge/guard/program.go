@@ -10,6 +10,8 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/rpc"
@@ -72,7 +74,7 @@ func (g *Guard) SetTurnEnded(f func(thread string, turns ...string)) { g.turnEnd
 // the hook had of that call; the zero Call is that of a program whose call is not known: the strictest policy of all
 // threads counts, also of those that Codex has unloaded, and no person is asked. report, if it is not nil, logs the
 // refusal and tells the user; the program is refused even if that fails. If ctx has ended, no person can be asked.
-func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolCall, start supervise.Start) (r Ruling, report func()) {
+func (g *Guard) Program(ctx context.Context, of supervise.Call, use toolcall.Call, start supervise.Start) (r Ruling, report func()) {
 	state := g.currentState(rpc.Value{})
 	if of.Thread != "" {
 		state.Thread = g.threadFor(of.Thread, of.Turn)
@@ -91,7 +93,7 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 	consent := ""
 	var exceptions []rules.Exception
 	d, p := strictest(policies, func(p *policy.Policy) policy.Decision {
-		d := p.DecideProgram(startedPrograms(start), start.Unreadable, state)
+		d := toolcall.DecideProgram(p, startedPrograms(start), start.Unreadable, state)
 		terms = terms.With(d.AnswerTerms)
 		approvers = approvers.with(d, state)
 		exceptions = policy.AddExceptions(exceptions, d.Exceptions)
@@ -106,7 +108,7 @@ func (g *Guard) Program(ctx context.Context, of supervise.Call, use policy.ToolC
 	asks := d.Verdict == policy.Pass && p.Mode() == config.Enforce && (d.Ask || approvers != nil)
 	facts := func() string { return programFacts(policies, of.ID, start, state) }
 	if cause := context.Cause(ctx); asks && cause != nil {
-		d, asks = policy.RefuseUnaskedProgram(cause.Error()), false
+		d, asks = toolcall.RefuseUnaskedProgram(cause.Error()), false
 		facts = func() string { return unknownFacts(of.ID, "no person could be asked about the program") }
 	}
 	if d.Verdict == policy.Pass && !asks && len(exceptions) == 0 {
@@ -132,7 +134,7 @@ func (g *Guard) RecordMorePrograms(ctx context.Context, of supervise.Call, n int
 	if mode == config.Off {
 		return
 	}
-	d := policy.RefuseProgram(fmt.Sprintf("%d more starts of refused programs have no entry of their own: the call has too many", n), "read the entries before this one")
+	d := toolcall.RefuseProgram(fmt.Sprintf("%d more starts of refused programs have no entry of their own: the call has too many", n), "read the entries before this one")
 	g.logDecision(mode, programMethod, d)
 	about := subject{method: programMethod, thread: of.Thread, turn: of.Turn, facts: unknownFacts(of.ID, "it is the number of starts")}
 	_ = g.record(ctx, mode, about, d) // they were refused
@@ -145,7 +147,7 @@ func (g *Guard) RefuseProgram(ctx context.Context, of supervise.Call, start supe
 		return Ruling{}, nil
 	}
 	facts := func() string { return unknownFacts(of.ID, "no rule alone has refused the program") }
-	return g.refuseProgram(ctx, mode, of, start, policy.RefuseProgram(reason, hint), facts)
+	return g.refuseProgram(ctx, mode, of, start, toolcall.RefuseProgram(reason, hint), facts)
 }
 
 func (g *Guard) refuseProgram(ctx context.Context, mode config.Mode, of supervise.Call, start supervise.Start, d policy.Decision, facts func() string) (r Ruling, report func()) {
@@ -187,7 +189,7 @@ func (g *Guard) offerCommands(policies []*policy.Policy, request *rpc.Envelope, 
 	params := request.Root().Get("params")
 	var all []rules.AskedCommand
 	for _, p := range policies {
-		all = append(all, p.AskedByRequest(request.Method, params, state)...)
+		all = append(all, serverrequest.AskedCommands(p, request.Method, params, state)...)
 	}
 	if len(all) > 0 {
 		at, id := calledBy(params)

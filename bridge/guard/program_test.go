@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/supervise"
@@ -31,7 +32,7 @@ func TestProgramOfUnloadedThread(t *testing.T) {
 		for _, thread := range []string{"", "unloaded"} {
 			for verb, refused := range map[string]bool{"push": true, "log": false} {
 				start := supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/git", Args: []string{"git", verb}}}}
-				r, _ := w.g.Program(t.Context(), supervise.Call{Thread: thread}, policy.ToolCall{}, start)
+				r, _ := w.g.Program(t.Context(), supervise.Call{Thread: thread}, toolcall.Call{}, start)
 				if r.Refusal != "" != refused {
 					t.Errorf("%s, thread %q, git %s: the refusal is %q", mode, thread, verb, r.Refusal)
 				}
@@ -53,11 +54,11 @@ func TestProgramOfAnAcceptedRequest(t *testing.T) {
 	for _, id := range []string{"c", "other"} {
 		w.g.calls.start(turnOf{"t", "u"}, id)
 		w.g.calls.set(turnOf{"t", "u"}, id, rollout.Call{Escalation: rules.Escalated, Requested: true})
-		w.g.JudgedCall("t", "u", policy.ToolCall{ID: id, Name: "Bash", Input: value(t, `{"command":"git push"}`)})
+		w.g.JudgedCall("t", "u", toolcall.Call{ID: id, Name: "Bash", Input: value(t, `{"command":"git push"}`)})
 	}
 	asks := func(id string) bool {
 		start := supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/git", Args: []string{"git", "push"}}}}
-		r, _ := w.g.Program(t.Context(), supervise.Call{Thread: "t", Turn: "u", ID: id}, policy.ToolCall{}, start)
+		r, _ := w.g.Program(t.Context(), supervise.Call{Thread: "t", Turn: "u", ID: id}, toolcall.Call{}, start)
 		return r.Ask
 	}
 	request := func(id int, item string) *rpc.Envelope {
@@ -86,7 +87,7 @@ func TestBasisOfProgram(t *testing.T) {
 		w := newAgentWorld(t, func(p *config.Policy) { p.Approval, p.Rules = []string{"on-request"}, rules })
 		w.g.threads.setVerified(map[string]*thread{"t": {Thread: policy.Thread{ID: "t", Workspace: w.root, Sandbox: "workspace-write", Approval: []byte(`"on-request"`)}}})
 		start := supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/git", Args: []string{"git", "push"}}}}
-		r, _ := w.g.Program(t.Context(), supervise.Call{Thread: "t", Turn: "u", ID: "c"}, policy.ToolCall{}, start)
+		r, _ := w.g.Program(t.Context(), supervise.Call{Thread: "t", Turn: "u", ID: "c"}, toolcall.Call{}, start)
 		return r.Basis
 	}
 	ask := config.Rule{Command: "git push **", Decision: "ask"}
@@ -122,11 +123,11 @@ func TestProgramThatNoPersonIsAskedAbout(t *testing.T) {
 	}
 	ctx, end := context.WithCancelCause(t.Context())
 	of, start := supervise.Call{Thread: "t", Turn: "1", ID: "c"}, supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/git", Args: []string{"git", "push"}}}}
-	if r, report := w.g.Program(ctx, of, policy.ToolCall{}, start); !r.Ask || r.Refusal != "" || report != nil {
+	if r, report := w.g.Program(ctx, of, toolcall.Call{}, start); !r.Ask || r.Refusal != "" || report != nil {
 		t.Errorf("control: %+v", r)
 	}
 	end(errors.New("the turn has ended"))
-	if r, report := w.g.Program(ctx, of, policy.ToolCall{}, start); r.Ask || !strings.Contains(r.Refusal, "the turn has ended") || report == nil {
+	if r, report := w.g.Program(ctx, of, toolcall.Call{}, start); r.Ask || !strings.Contains(r.Refusal, "the turn has ended") || report == nil {
 		t.Errorf("after the turn: %+v, reported: %v", r, report != nil)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/rpc"
 )
@@ -31,7 +32,7 @@ func BenchmarkProgram(b *testing.B) {
 	start := supervise.Start{Programs: []supervise.Program{{Path: "/usr/bin/true", File: "/usr/bin/true", Args: []string{"true", "one", "two"}, Dir: "/"}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if r, _ := g.Program(b.Context(), of, policy.ToolCall{}, start); r.Refusal != "" || r.Ask {
+		if r, _ := g.Program(b.Context(), of, toolcall.Call{}, start); r.Refusal != "" || r.Ask {
 			b.Fatal(r)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -183,7 +184,7 @@ func (g *Guard) notifyApplied(method string, id rpc.ID, params rpc.Value, d poli
 }
 
 // notifyCall is notifyApplied for a decision about a tool call, which is no message to the client.
-func (g *Guard) notifyCall(method, thread, turn string, use policy.ToolCall, d policy.Decision) {
+func (g *Guard) notifyCall(method, thread, turn string, use toolcall.Call, d policy.Decision) {
 	g.notifyListeners(method, Applied{ThreadID: thread, TurnID: turn, ItemID: use.ID, What: use.Summary()}, d)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -24,7 +25,7 @@ func TestQuestionIsRefusedByEnforcedPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	use, asks := policy.ToolCall{Name: "Bash", Input: input.Root()}, policy.Decision{Verdict: policy.Pass, Ask: true}
+	use, asks := toolcall.Call{Name: "Bash", Input: input.Root()}, policy.Decision{Verdict: policy.Pass, Ask: true}
 	deny := map[string]string{"item/commandExecution/requestApproval": "deny"}
 	kept := compile(config.Enforce, nil)
 	for mode, refused := range map[config.Mode]bool{config.Audit: false, config.Enforce: true} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 )
 
 // A call whose input another hook may replace is denied if the bridge needs to know what runs: before it
@@ -39,7 +40,7 @@ func TestReplaceableCallsAreDenied(t *testing.T) {
 				}
 				return test.others, test.err
 			}, "")
-			use := policy.ToolCall{ID: "call", Name: test.tool, Input: value(t, test.input), Cwd: w.root, Model: "gpt-5.5"}
+			use := toolcall.Call{ID: "call", Name: test.tool, Input: value(t, test.input), Cwd: w.root, Model: "gpt-5.5"}
 			r := w.g.Tool(t.Context(), "t", "u", use, []byte("{}"))
 			if (r.Refusal == "") != (test.refused == "") || !strings.Contains(r.Refusal, test.refused) {
 				t.Errorf("refusal %q", r.Refusal)

@@ -16,22 +16,23 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
 // agentSettings returns the settings of an agent that a call starts or resumes, beside the call's
 // arguments. It returns nil for another call, and if the policy does not limit agents.
-func (g *Guard) agentSettings(ctx context.Context, p *policy.Policy, t *policy.Thread, use policy.ToolCall) *policy.AgentSettings {
+func (g *Guard) agentSettings(ctx context.Context, p *policy.Policy, t *policy.Thread, use toolcall.Call) *policy.AgentSettings {
 	switch {
-	case !p.LimitsAgents():
+	case !toolcall.LimitsAgents(p):
 		return nil
-	case policy.SpawnsAgent(use.Name):
+	case toolcall.SpawnsAgent(use.Name):
 		found, err := g.newAgentSettings(ctx, t, use.Input.Get("agent_type"))
 		if err != nil {
 			return &policy.AgentSettings{UnknownReason: err.Error()}
 		}
 		return found
-	case policy.ResumesAgent(use.Name):
+	case toolcall.ResumesAgent(use.Name):
 		// Measured: any thread on disk can be resumed, with the model of its last turn.
 		id, _ := use.Input.Get("id").Text()
 		last, err := g.readSettings(ctx, id)

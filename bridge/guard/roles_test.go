@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -85,7 +86,7 @@ codex>  {"id":`+id+`,`+answer+`}
 func (w *agentWorld) spawns(agents, input string) *policy.AgentSettings {
 	w.t.Helper()
 	w.start()
-	use := policy.ToolCall{Name: "multi_agent_v1spawn_agent", Input: value(w.t, input)}
+	use := toolcall.Call{Name: "multi_agent_v1spawn_agent", Input: value(w.t, input)}
 	found := make(chan *policy.AgentSettings, 1)
 	go func() { found <- w.g.agentSettings(w.t.Context(), w.g.policy.Load(), w.thread, use) }()
 	cwd, err := json.Marshal(w.thread.Workspace)
@@ -206,7 +207,7 @@ func TestUnknownAgentSettings(t *testing.T) {
 
 	w := newAgentWorld(t, nil)
 	agent := func(thread *policy.Thread, input string) *policy.AgentSettings {
-		return w.g.agentSettings(t.Context(), w.g.policy.Load(), thread, policy.ToolCall{Name: "spawn_agent", Input: value(t, input)})
+		return w.g.agentSettings(t.Context(), w.g.policy.Load(), thread, toolcall.Call{Name: "spawn_agent", Input: value(t, input)})
 	}
 	if found := agent(nil, `{}`); !strings.Contains(found.UnknownReason, "thread is not known") {
 		t.Errorf("a thread that is not known: %+v", found)
@@ -223,7 +224,7 @@ func TestAgentSettingsOnlyWhereLimited(t *testing.T) {
 		w    *agentWorld
 		tool string
 	}{{limited, "Bash"}, {limited, "mcp__x__spawn_agent"}, {limited, "send_input"}, {free, "spawn_agent"}, {free, "resume_agent"}} {
-		use := policy.ToolCall{Name: test.tool, Input: value(t, `{}`)}
+		use := toolcall.Call{Name: test.tool, Input: value(t, `{}`)}
 		if found := test.w.g.agentSettings(t.Context(), test.w.g.policy.Load(), nil, use); found != nil {
 			t.Errorf("%s: %+v", test.tool, found)
 		}
@@ -247,7 +248,7 @@ func TestResumedAgentSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		use := policy.ToolCall{Name: "resume_agent", Input: value(t, `{"id":"`+id+`"}`)}
+		use := toolcall.Call{Name: "resume_agent", Input: value(t, `{"id":"`+id+`"}`)}
 		result := make(chan *policy.AgentSettings, 1)
 		go func() { result <- w.g.agentSettings(t.Context(), w.g.policy.Load(), w.thread, use) }()
 		w.answer("thread/read", `{"includeTurns":false,"threadId":"`+id+`"}`, `"result":{"thread":{"path":`+string(path)+`}}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -33,7 +34,7 @@ func (g *Guard) currentState(params rpc.Value) policy.State {
 }
 
 // callState returns the state for a tool call. call is the payload of the hook.
-func (g *Guard) callState(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) policy.State {
+func (g *Guard) callState(ctx context.Context, thread, turn string, use toolcall.Call, call []byte) policy.State {
 	state := g.currentState(rpc.Value{})
 	state.ProgramStarts = g.decidesPrograms()
 	if state.Thread = g.threadFor(thread, turn); state.Thread == nil {

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -109,7 +110,7 @@ func TestPermitsNoCallOfARevokedThread(t *testing.T) {
 		if verified {
 			record.allow(&thread{Thread: *w.thread})
 		}
-		use := policy.ToolCall{Name: "mcp__x__y", Input: value(t, `{}`)}
+		use := toolcall.Call{Name: "mcp__x__y", Input: value(t, `{}`)}
 		if got := w.g.Permits(t.Context(), "t", "u", use, nil); got != verified {
 			t.Errorf("verified %t: permits %t", verified, got)
 		}

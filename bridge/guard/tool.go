@@ -7,6 +7,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -70,7 +71,7 @@ type Approvers struct {
 // toolCall is a tool call while Tool decides it.
 type toolCall struct {
 	thread, turn string
-	use          policy.ToolCall
+	use          toolcall.Call
 	payload      []byte // of the hook
 	state        policy.State
 	terminal     string // for Ruling.Shell
@@ -91,7 +92,7 @@ type toolVerdict struct {
 const toolMethod = "hook/preToolUse"
 
 // Tool decides a tool call that Codex is about to run. call is the payload of the hook.
-func (g *Guard) Tool(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) Ruling {
+func (g *Guard) Tool(ctx context.Context, thread, turn string, use toolcall.Call, call []byte) Ruling {
 	g.tighten(thread)
 	policies := g.policies(thread)
 	if policies[0].Mode() == config.Off {
@@ -148,7 +149,7 @@ func (g *Guard) judgeTool(ctx context.Context, policies []*policy.Policy, c *too
 		if agentErr != nil {
 			return policy.Decision{Verdict: policy.Deny, Err: agentErr}
 		}
-		d := p.DecideTool(c.use, c.state)
+		d := toolcall.Decide(p, c.use, c.state)
 		v.terms = v.terms.With(d.AnswerTerms)
 		v.approvers = v.approvers.with(d, c.state)
 		v.exceptions = policy.AddExceptions(v.exceptions, d.Exceptions)
@@ -206,12 +207,12 @@ func (r Ruling) Asks() policy.People {
 }
 
 // refuseQuestion refuses to ask about a call if a policy denies the question. by is the policy of the decision.
-func refuseQuestion(policies []*policy.Policy, by *policy.Policy, d policy.Decision, use policy.ToolCall) (policy.Decision, *policy.Policy) {
+func refuseQuestion(policies []*policy.Policy, by *policy.Policy, d policy.Decision, use toolcall.Call) (policy.Decision, *policy.Policy) {
 	for i, p := range policies {
 		if i > 0 && p.Mode() != config.Enforce { // as for strictest
 			continue
 		}
-		if refused := p.RefuseQuestion(d, use); refused.Err != nil && d.Err == nil {
+		if refused := toolcall.RefuseQuestion(p, d, use); refused.Err != nil && d.Err == nil {
 			return refused, p
 		}
 	}
@@ -256,7 +257,7 @@ func (a *Approvers) with(d policy.Decision, state policy.State) *Approvers {
 }
 
 // Permits reports whether a hook's consent to a PermissionRequest may reach Codex.
-func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.ToolCall, call []byte) bool {
+func (g *Guard) Permits(ctx context.Context, thread, turn string, use toolcall.Call, call []byte) bool {
 	policies := g.policies(thread)
 	if policies[0].Mode() == config.Off {
 		return true
@@ -265,7 +266,7 @@ func (g *Guard) Permits(ctx context.Context, thread, turn string, use policy.Too
 	state.Thread = g.threadFor(thread, turn)
 	state.ThreadRevoked = state.Thread == nil && g.isOpened(thread)
 	state.Paths = &replay.PathLog{Paths: state.Paths}
-	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return p.DecidePermission(use, state) }, strictness)
+	d, p := strictest(policies, func(p *policy.Policy) policy.Decision { return toolcall.DecidePermission(p, use, state) }, strictness)
 	if d.Verdict == policy.Pass {
 		return true
 	}

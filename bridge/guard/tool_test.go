@@ -12,6 +12,7 @@ import (
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -136,7 +137,7 @@ func TestRefusedCallIsNamed(t *testing.T) {
 	use := bash(t, "make all", w.StartFolder)
 	use.ID = "inside"
 	g.Tool(t.Context(), "t1", "u", use, []byte("call"))
-	patch := policy.ToolCall{ID: "p", Name: "apply_patch", Cwd: w.StartFolder, Input: bash(t, "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch\n", "").Input}
+	patch := toolcall.Call{ID: "p", Name: "apply_patch", Cwd: w.StartFolder, Input: bash(t, "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: b\n*** End Patch\n", "").Input}
 	g.Tool(t.Context(), "t9", "u", patch, []byte("call"))
 	if len(*notified) != 2 {
 		t.Fatalf("%+v", *notified)
@@ -202,7 +203,7 @@ func TestHookConsent(t *testing.T) {
 			b := &book{}
 			g := guard.New(load(t, test.policy), world(t), b, slog.New(slog.DiscardHandler))
 			notified := heard(g)
-			if got := g.Permits(t.Context(), "t1", "u", policy.ToolCall{Name: test.tool}, []byte("call")); got != test.permits {
+			if got := g.Permits(t.Context(), "t1", "u", toolcall.Call{Name: test.tool}, []byte("call")); got != test.permits {
 				t.Errorf("the consent reaches Codex: %t", got)
 			}
 			if got := verdicts(b); got != test.logged || len(*notified) != test.notified {
@@ -237,7 +238,7 @@ func TestConsentToServersTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := g.Consents(params.Root(), policy.ToolCall{Name: test.tool}); got != test.want {
+			if got := g.Consents(params.Root(), toolcall.Call{Name: test.tool}); got != test.want {
 				t.Errorf("it is consented to: %t", got)
 			}
 		})

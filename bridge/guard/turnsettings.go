@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 	"codex-bridge.example/bridge/rollout"
 	"codex-bridge.example/rpc"
 )
@@ -70,7 +71,7 @@ func (g *Guard) inTurn(thread *policy.Thread, turn string) *policy.Thread {
 	}
 	p, state := g.policy.Load(), g.machine()
 	state.Thread = thread
-	if p.Mode() == config.Enforce && p.VerifySettings(settings.Root(), state) != nil {
+	if p.Mode() == config.Enforce && reported.VerifySettings(p, settings.Root(), state) != nil {
 		return nil
 	}
 	one.RerunsOutside = thread.RerunsOutside || policy.RerunsOutside(one.Approval)

@@ -12,7 +12,7 @@ import (
 
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 )
 
 const unverified = "its settings are not verified"
@@ -112,7 +112,7 @@ func TestMemoryWriterRunsTools(t *testing.T) {
 		"a subagent":              {"t9", memories, `"transcript_path":null,"agent_id":"t9"`, false},
 		"a forgotten thread":      {"t1", memories, `"transcript_path":null`, false},
 	} {
-		use := policy.ToolCall{Name: "Bash", Input: bash(t, "ls", "").Input, Cwd: test.cwd}
+		use := toolcall.Call{Name: "Bash", Input: bash(t, "ls", "").Input, Cwd: test.cwd}
 		got := g.Tool(t.Context(), test.thread, "u", use, fmt.Appendf(nil, `{%s}`, test.more)).Refusal
 		if (got == "") != test.runs || got != "" && !strings.Contains(got, unverified) {
 			t.Errorf("%s: %q", name, got)

@@ -5,6 +5,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 	"codex-bridge.example/rpc"
 )
 
@@ -283,7 +284,7 @@ func (one *thread) verify(p *policy.Policy) *rpc.Error {
 		changed.Gated, sent = one.changedGate, &changed
 	}
 	if p.Mode() == config.Enforce {
-		if err := p.Verify(sent, result, world); err != nil {
+		if err := reported.Verify(p, sent, result, world); err != nil {
 			return err
 		}
 	}
@@ -313,7 +314,7 @@ func (one *thread) verifySettings(p *policy.Policy, settings rpc.Value, gated bo
 	thread := one.Thread
 	thread.Gated, thread.Writable = gated, one.written
 	state.Thread = &thread
-	return p.VerifySettings(settings, state)
+	return reported.VerifySettings(p, settings, state)
 }
 
 // known returns the answers that the disk has given about the thread's folders.

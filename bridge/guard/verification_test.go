@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -110,7 +111,7 @@ func TestFolderThatDoesNotAnswerStopsItsThread(t *testing.T) {
 			go func() { done <- change(w) }()
 			<-slow.waits
 			input, _ := json.Marshal(map[string]string{"command": "true"})
-			use := policy.ToolCall{Name: "Bash", Input: value(t, string(input)), Cwd: filepath.Join(w.root, "other")}
+			use := toolcall.Call{Name: "Bash", Input: value(t, string(input)), Cwd: filepath.Join(w.root, "other")}
 			if ruling := w.g.Tool(t.Context(), "other", "u", use, nil); ruling.Refusal != "" {
 				t.Errorf("the call of another thread is refused: %s", ruling.Refusal)
 			}

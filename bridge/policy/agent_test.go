@@ -8,18 +8,19 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 )
 
 // TestDecideAgent checks that rules with escalated = true and policy.escalation decide an agent's
 // request, unless the agent has its own bridge.
 func TestDecideAgent(t *testing.T) {
-	command := func(text string) policy.AgentRequest { return policy.AgentRequest{Command: &text, Cwd: "/w"} }
-	in := func(folder string, u policy.AgentRequest) policy.AgentRequest { u.RunsIn = folder; return u }
-	unread := func(u policy.AgentRequest) policy.AgentRequest { u.Unread = []string{"env"}; return u }
-	both := func(text, file string) policy.AgentRequest {
-		return policy.AgentRequest{Command: &text, Files: []string{file}, Cwd: "/w"}
+	command := func(text string) toolcall.AgentRequest { return toolcall.AgentRequest{Command: &text, Cwd: "/w"} }
+	in := func(folder string, u toolcall.AgentRequest) toolcall.AgentRequest { u.RunsIn = folder; return u }
+	unread := func(u toolcall.AgentRequest) toolcall.AgentRequest { u.Unread = []string{"env"}; return u }
+	both := func(text, file string) toolcall.AgentRequest {
+		return toolcall.AgentRequest{Command: &text, Files: []string{file}, Cwd: "/w"}
 	}
-	behind := func(u policy.AgentRequest) policy.AgentRequest { u.OwnBridge = true; return u }
+	behind := func(u toolcall.AgentRequest) toolcall.AgentRequest { u.OwnBridge = true; return u }
 	rules := []config.Rule{
 		{Tool: "shell", Command: "git push **", Decision: "deny", Reason: "Pushing is done by people."},
 		{Tool: "shell", Command: "ls **", Decision: "allow"}, // speaks of what stays inside
@@ -34,7 +35,7 @@ func TestDecideAgent(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		escalation string
-		use        policy.AgentRequest
+		use        toolcall.AgentRequest
 		want       policy.Verdict
 		rule       string
 	}{
@@ -52,25 +53,25 @@ func TestDecideAgent(t *testing.T) {
 		{"not with an unknown member", "ask", unread(command("cat x")), policy.Pass, ""},
 		{"denied with an unknown member", "ask", unread(command("git push")), policy.Deny, "policy.rule"},
 		{"asked", "ask", command("make"), policy.Pass, ""},
-		{"a file", "ask", policy.AgentRequest{Files: []string{"/w/a", "/w/secret/b"}, Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"a file", "ask", toolcall.AgentRequest{Files: []string{"/w/a", "/w/secret/b"}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a denied command, and a file", "ask", both("git push", "/w/a"), policy.Deny, "policy.rule"},
-		{"another file", "ask", policy.AgentRequest{Files: []string{"/w/a"}, Cwd: "/w"}, policy.Pass, ""},
-		{"a file, not told which", "ask", policy.AgentRequest{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"another file", "ask", toolcall.AgentRequest{Files: []string{"/w/a"}, Cwd: "/w"}, policy.Pass, ""},
+		{"a file, not told which", "ask", toolcall.AgentRequest{Files: []string{""}, Cwd: "/w"}, policy.Deny, "policy.rule"},
 		{"a command that changes a file", "ask", both("cat x", "/w/secret/b"), policy.Deny, "policy.rule"},
-		{"an allowed file, with an unknown member", "ask", unread(policy.AgentRequest{Files: []string{"/w/open/a"}, Cwd: "/w"}), policy.Pass, ""},
-		{"an allowed file, and perhaps a denied one", "ask", unread(policy.AgentRequest{Files: []string{"/w/open/a", ""}, Cwd: "/w"}), policy.Deny, "policy.rule"},
+		{"an allowed file, with an unknown member", "ask", unread(toolcall.AgentRequest{Files: []string{"/w/open/a"}, Cwd: "/w"}), policy.Pass, ""},
+		{"an allowed file, and perhaps a denied one", "ask", unread(toolcall.AgentRequest{Files: []string{"/w/open/a", ""}, Cwd: "/w"}), policy.Deny, "policy.rule"},
 		{"a denied one, and a file", "ask", both("git push", "/w/open/a"), policy.Deny, "policy.rule"},
 		{"both denied", "ask", both("git push", "/w/secret/b"), policy.Deny, "policy.rule"},
 		{"both allowed", "ask", both("cat x", "/w/open/a"), policy.Accept, ""},
 		{"one allowed", "ask", both("cat x", "/w/a"), policy.Pass, ""},
 		{"the other allowed", "ask", both("touch x", "/w/open/a"), policy.Pass, ""},
-		{"another tool", "ask", policy.AgentRequest{Tool: "fetch", Cwd: "/w"}, policy.Deny, "policy.rule"},
-		{"a tool that is allowed inside a sandbox", "ask", policy.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Pass, ""},
-		{"a tool that no rule allows", "ask", unread(policy.AgentRequest{Tool: "read", Cwd: "/w"}), policy.Pass, ""},
-		{"a tool that is allowed", "ask", policy.AgentRequest{Tool: "search", Cwd: "/w"}, policy.Accept, ""},
-		{"a tool that is allowed, with an unknown member", "ask", unread(policy.AgentRequest{Tool: "search", Cwd: "/w"}), policy.Pass, ""},
-		{"nothing is known but an allowed tool", "ask", func() policy.AgentRequest { u := both("", ""); u.Tool = "search"; return u }(), policy.Deny, "policy.rule"},
-		{"yet another", "deny", policy.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Deny, "policy.escalation"},
+		{"another tool", "ask", toolcall.AgentRequest{Tool: "fetch", Cwd: "/w"}, policy.Deny, "policy.rule"},
+		{"a tool that is allowed inside a sandbox", "ask", toolcall.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Pass, ""},
+		{"a tool that no rule allows", "ask", unread(toolcall.AgentRequest{Tool: "read", Cwd: "/w"}), policy.Pass, ""},
+		{"a tool that is allowed", "ask", toolcall.AgentRequest{Tool: "search", Cwd: "/w"}, policy.Accept, ""},
+		{"a tool that is allowed, with an unknown member", "ask", unread(toolcall.AgentRequest{Tool: "search", Cwd: "/w"}), policy.Pass, ""},
+		{"nothing is known but an allowed tool", "ask", func() toolcall.AgentRequest { u := both("", ""); u.Tool = "search"; return u }(), policy.Deny, "policy.rule"},
+		{"yet another", "deny", toolcall.AgentRequest{Tool: "think", Cwd: "/w"}, policy.Deny, "policy.escalation"},
 		{"its own bridge holds it", "deny", behind(command("touch x")), policy.Pass, ""},
 		{"its own bridge holds it, and a rule", "deny", behind(command("git push")), policy.Deny, "policy.rule"},
 	} {
@@ -87,7 +88,7 @@ func TestDecideAgent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := p.DecideAgent("session/request_permission", test.use, policy.State{Paths: plainPaths{}})
+			d := toolcall.DecideAgent(p, "session/request_permission", test.use, policy.State{Paths: plainPaths{}})
 			if d.Verdict != test.want {
 				t.Errorf("%s: %+v", d.Verdict, d.Err)
 			}
@@ -123,12 +124,12 @@ func TestDecideAgent(t *testing.T) {
 // command and the files, and that an allow rule for the kind allows neither.
 func TestDecideAgentByKind(t *testing.T) {
 	line, unknown := "cat x", ""
-	run := policy.AgentRequest{Tool: "execute", Command: &line}
-	runAsRead := policy.AgentRequest{Tool: "read", Command: &line}
-	remove := policy.AgentRequest{Tool: "delete", Files: []string{"/w/open/a"}}
-	patch := policy.AgentRequest{Tool: "other", Files: []string{"/w/open/a"}}
-	both := policy.AgentRequest{Tool: "edit", Command: &line, Files: []string{"/w/open/a"}}
-	unstated := policy.AgentRequest{Tool: "other", Command: &unknown, Files: []string{""}}
+	run := toolcall.AgentRequest{Tool: "execute", Command: &line}
+	runAsRead := toolcall.AgentRequest{Tool: "read", Command: &line}
+	remove := toolcall.AgentRequest{Tool: "delete", Files: []string{"/w/open/a"}}
+	patch := toolcall.AgentRequest{Tool: "other", Files: []string{"/w/open/a"}}
+	both := toolcall.AgentRequest{Tool: "edit", Command: &line, Files: []string{"/w/open/a"}}
+	unstated := toolcall.AgentRequest{Tool: "other", Command: &unknown, Files: []string{""}}
 	behind := run
 	behind.OwnBridge = true
 	allows := []config.Rule{
@@ -142,7 +143,7 @@ func TestDecideAgentByKind(t *testing.T) {
 	expired.Until = "2020-01-01"
 	for _, test := range []struct {
 		name  string
-		use   policy.AgentRequest
+		use   toolcall.AgentRequest
 		rules []config.Rule // before allows
 		later []config.Rule // behind allows
 		want  policy.Verdict
@@ -171,8 +172,8 @@ func TestDecideAgentByKind(t *testing.T) {
 		{"a first rule for all tools asks", remove, []config.Rule{rule("*", "ask")}, []config.Rule{rule("delete", "deny")}, policy.Pass},
 		{"a first rule for the kind", remove, []config.Rule{rule("delete", "allow")}, []config.Rule{rule("d*", "deny")}, policy.Accept},
 
-		{"the kind allows no other command", policy.AgentRequest{Tool: "execute", Command: new(string)}, []config.Rule{rule("execute", "allow")}, nil, policy.Pass},
-		{"the kind allows no other file", policy.AgentRequest{Tool: "delete", Files: []string{"/w/a"}}, []config.Rule{rule("delete", "allow")}, nil, policy.Pass},
+		{"the kind allows no other command", toolcall.AgentRequest{Tool: "execute", Command: new(string)}, []config.Rule{rule("execute", "allow")}, nil, policy.Pass},
+		{"the kind allows no other file", toolcall.AgentRequest{Tool: "delete", Files: []string{"/w/a"}}, []config.Rule{rule("delete", "allow")}, nil, policy.Pass},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := config.Default().Policy
@@ -182,7 +183,7 @@ func TestDecideAgentByKind(t *testing.T) {
 				t.Fatal(err)
 			}
 			test.use.Cwd, test.use.RunsIn = "/w", "/w"
-			d := p.DecideAgent("session/request_permission", test.use, policy.State{Paths: plainPaths{}})
+			d := toolcall.DecideAgent(p, "session/request_permission", test.use, policy.State{Paths: plainPaths{}})
 			if d.Verdict != test.want {
 				t.Fatalf("%s: %+v", d.Verdict, d.Err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -29,7 +30,7 @@ func answered(t *testing.T, text string) string {
 	cfg, st := contract(), state()
 	st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj"}
 	st.Escalation, st.Files = rules.Sandboxed, []string{"/code/proj/a"}
-	var asked policy.ServerRequest
+	var asked serverrequest.Request
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
@@ -45,14 +46,14 @@ func answered(t *testing.T, text string) string {
 			setState(t, &st, rest)
 		case "asked>":
 			method, params, _ := strings.Cut(rest, " ")
-			asked = policy.ServerRequest{Method: method, Params: value(t, params)}
+			asked = serverrequest.Request{Method: method, Params: value(t, params)}
 		case "editor>":
 			m, err := rpc.ParseMessage([]byte(rest))
 			if err != nil {
 				t.Fatal(err)
 			}
 			out.WriteString(line + "\n")
-			d := compile(t, cfg).DecideAnswer(asked, m, st)
+			d := serverrequest.DecideAnswer(compile(t, cfg), asked, m, st)
 			checkAnswer(t, cfg, asked, m, d, st)
 			out.WriteString(printed(d, rest))
 			continue
@@ -99,12 +100,12 @@ func TestTooManyChanges(t *testing.T) {
 				t.Errorf("%d in %s: %s %v", n, name, d.Verdict, d.Err)
 			}
 		}
-		asked := policy.ServerRequest{Method: "mcpServer/elicitation/request", Params: value(t, `{"_meta":{"codex_approval_kind":"mcp_tool_call"}}`)}
+		asked := serverrequest.Request{Method: "mcpServer/elicitation/request", Params: value(t, `{"_meta":{"codex_approval_kind":"mcp_tool_call"}}`)}
 		for name, line := range map[string]string{
 			"the answer":  `{"id":1,"result":{"action":"accept","k":1%s}}`,
 			"its content": `{"id":1,"result":{"action":"accept","content":{"k":1%s}}}`,
 		} {
-			d := p.DecideAnswer(asked, message(t, fmt.Sprintf(line, members(n))), state())
+			d := serverrequest.DecideAnswer(p, asked, message(t, fmt.Sprintf(line, members(n))), state())
 			if d.Verdict != want || want == policy.Deny && d.Err.Code != rpc.CodeTooLarge {
 				t.Errorf("%d in %s: %s %v", n, name, d.Verdict, d.Err)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/rpc"
 )
 
@@ -36,19 +37,19 @@ func TestCheckAnswer(t *testing.T) {
 			for _, one := range want {
 				isValid = isValid || one == result
 			}
-			err := policy.CheckAnswer(method, value(t, result))
+			err := serverrequest.CheckAnswer(method, value(t, result))
 			if isValid != (err == nil) || err != nil && strings.Contains(err.Error(), "%!") {
 				t.Errorf("%s %s: %v", method, result, err)
 			}
 			if isValid || method == form {
 				continue
 			}
-			asked := policy.ServerRequest{Method: method, Params: value(t, `{"itemId":"i"}`)}
+			asked := serverrequest.Request{Method: method, Params: value(t, `{"itemId":"i"}`)}
 			m, err := rpc.ParseMessage([]byte(`{"id":0,"result":` + result + `}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := compile(t, contract()).DecideAnswer(asked, m, state()); d.Verdict != policy.Deny && !strings.Contains(string(d.Message), `"decline"`) {
+			if d := serverrequest.DecideAnswer(compile(t, contract()), asked, m, state()); d.Verdict != policy.Deny && !strings.Contains(string(d.Message), `"decline"`) {
 				t.Errorf("%s %s: Codex gets %s", method, result, d.Message)
 			}
 		}
@@ -57,7 +58,7 @@ func TestCheckAnswer(t *testing.T) {
 
 // A client allows by a plain word. An answer with anything that the bridge does not know is an error.
 func TestReadPermissionAnswer(t *testing.T) {
-	for result, want := range map[string]policy.PermissionAnswer{
+	for result, want := range map[string]serverrequest.PermissionAnswer{
 		`{"decision":"allow"}`: {Allow: true},
 		`{"decision":"\u0061llow","reason":null,"remember":null}`:   {Allow: true},
 		`{"decision":"allow","reason":"fine","remember":"session"}`: {Allow: true, Reason: "fine", Remember: "session"},
@@ -65,7 +66,7 @@ func TestReadPermissionAnswer(t *testing.T) {
 		`{"reason":"later"}`: {Reason: "later"},
 		`{}`:                 {},
 	} {
-		if got, err := policy.ReadPermissionAnswer([]byte(result)); err != nil || got != want {
+		if got, err := serverrequest.ReadPermissionAnswer([]byte(result)); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", result, got, err)
 		}
 	}
@@ -75,7 +76,7 @@ func TestReadPermissionAnswer(t *testing.T) {
 		`{"decision":"allow","reason":["no"]}`, `{"decision":"allow","reason":` + strings.Repeat("[", 90) + strings.Repeat("]", 90) + `}`,
 		`{"decision":"allow","x":[` + strings.Repeat("0,", 1<<17) + `0]}`,
 	} {
-		if got, err := policy.ReadPermissionAnswer([]byte(result)); err == nil || got != (policy.PermissionAnswer{}) {
+		if got, err := serverrequest.ReadPermissionAnswer([]byte(result)); err == nil || got != (serverrequest.PermissionAnswer{}) {
 			t.Errorf("%.100s: %+v, %v", result, got, err)
 		}
 	}

@@ -12,11 +12,12 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/rpc"
 )
 
 // checkAnswer checks properties of every decided response.
-func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc.Message, d policy.Decision, st policy.State) {
+func checkAnswer(t tester, cfg config.Policy, asked serverrequest.Request, m *rpc.Message, d policy.Decision, st policy.State) {
 	t.Helper()
 	switch d.Verdict {
 	case policy.Pass:
@@ -46,7 +47,7 @@ func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc
 		t.Errorf("the id is %s, was %s", again.ID.Raw(), m.ID.Raw())
 	}
 	if d.Verdict != policy.Pass {
-		if second := compile(t, cfg).DecideAnswer(asked, again, st); second.Verdict != policy.Pass {
+		if second := serverrequest.DecideAnswer(compile(t, cfg), asked, again, st); second.Verdict != policy.Pass {
 			t.Errorf("not idempotent:\n%s\n%s\n%+v", d.Message, second.Message, second.Changes)
 		}
 	}
@@ -55,7 +56,7 @@ func checkAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc
 
 // safeAnswer checks Codex's result without the package's code: nothing lasts, exceeds the offer or
 // the request, or violates the policy.
-func safeAnswer(t tester, cfg config.Policy, asked policy.ServerRequest, m *rpc.Message) {
+func safeAnswer(t tester, cfg config.Policy, asked serverrequest.Request, m *rpc.Message) {
 	t.Helper()
 	if m.Kind != rpc.Response {
 		return
@@ -211,12 +212,12 @@ func TestAnswerLaws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := policy.ServerRequest{Method: method, Params: doc.Root()}
+		asked := serverrequest.Request{Method: method, Params: doc.Root()}
 		line := fmt.Sprintf(`{"id":%s,"result":%s}`, rapid.SampledFrom([]string{"0", `"x"`, "-7"}).Draw(t, "id"), rapid.SampledFrom(resultForms).Draw(t, "result"))
 		m, err := rpc.ParseMessage([]byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkAnswer(t, cfg, asked, m, compile(t, cfg).DecideAnswer(asked, m, st), st)
+		checkAnswer(t, cfg, asked, m, serverrequest.DecideAnswer(compile(t, cfg), asked, m, st), st)
 	})
 }

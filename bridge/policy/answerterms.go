@@ -12,7 +12,7 @@ import (
 	"codex-bridge.example/bridge/userrules"
 )
 
-// AnswerTerms says which remembered answers to a question count.
+// Terms says which remembered answers to a question count.
 type AnswerTerms struct {
 	// Since is the time from which they count: the last end of an expired rule that asks. Earlier answers were
 	// answers to an exception.
@@ -36,8 +36,8 @@ func (t AnswerTerms) Equal(other AnswerTerms) bool {
 	return t.Since.Equal(other.Since) && slices.Equal(t.AskedBy, other.AskedBy)
 }
 
-// answerTerms returns the terms of a question by rules, or by none.
-func answerTerms(m rules.Match, st State) (terms AnswerTerms) {
+// RuleTerms returns the terms of a question by rules, or by none.
+func RuleTerms(m rules.Match, st State) (terms AnswerTerms) {
 	if m.Decision != rules.Ask {
 		return terms
 	}
@@ -54,7 +54,7 @@ func answerTerms(m rules.Match, st State) (terms AnswerTerms) {
 // that were given while the same ones asked about it. No answer counts if the rules are unknown.
 func CodexRuleTerms(line string, own *userrules.Set) (terms AnswerTerms) {
 	if own.Err != nil {
-		return AnswerTerms{Since: never}
+		return AnswerTerms{Since: Never}
 	}
 	for _, r := range own.Restricting(line) {
 		terms.AskedBy = append(terms.AskedBy, r.Digest())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy/serverrequest"
 )
 
 // After the end of any rule that asks about a part of a command, earlier answers to the command no longer count.
@@ -32,7 +33,7 @@ func TestAnswersCountSinceLastExpiredRule(t *testing.T) {
 	} {
 		st := state()
 		st.Now = func() time.Time { return day(test.now) }
-		terms := compile(t, cfg).AnswerTerms("item/commandExecution/requestApproval", value(t, `{"threadId":"T","turnId":"u","itemId":"i","startedAtMs":0,"command":"`+test.command+`","cwd":"/code/proj"}`), st)
+		terms := serverrequest.Terms(compile(t, cfg), "item/commandExecution/requestApproval", value(t, `{"threadId":"T","turnId":"u","itemId":"i","startedAtMs":0,"command":"`+test.command+`","cwd":"/code/proj"}`), st)
 		if !terms.Since.Equal(test.since) || len(terms.AskedBy) == 0 {
 			t.Errorf("%s on day %d: answers count since %v, want %v; asked by %q", test.command, test.now, terms.Since, test.since, terms.AskedBy)
 		}

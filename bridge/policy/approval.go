@@ -9,8 +9,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const ruleApproval = "policy.approval"
-
 // granularKeys are the booleans of {"granular": {…}}; true if Codex requires the key.
 var granularKeys = map[string]bool{
 	"sandbox_approval":    true,
@@ -46,7 +44,7 @@ func decideApproval(r *request, in project, o overlaySettings) sentApproval {
 	case IsUnset(v): // a turn keeps that of its thread
 		return sentApproval{}
 	case !c.p.acceptsApproval(v):
-		return c.replaceApproval(v, formatValue(v)+" is not in "+c.p.approvalList())
+		return c.replaceApproval(v, FormatValue(v)+" is not in "+c.p.ApprovalList())
 	}
 	return c.applyApproval(v.Raw(), "", "")
 }
@@ -69,9 +67,9 @@ func (c *approvalRule) decideOverlayApproval() sentApproval {
 		}
 	}
 	if v := c.overlay; !c.p.acceptsApproval(v) {
-		return c.replaceApproval(v, askedByConfig+", and "+formatValue(v)+" is not in "+c.p.approvalList())
+		return c.replaceApproval(v, askedByConfig+", and "+FormatValue(v)+" is not in "+c.p.ApprovalList())
 	}
-	return c.applyApproval(c.overlay.Raw(), ruleApproval, askedByConfig)
+	return c.applyApproval(c.overlay.Raw(), RuleApproval, askedByConfig)
 }
 
 // hasStoredApproval reports whether the thread of a resume or fork has an approval policy of its own.
@@ -81,7 +79,7 @@ func (c *request) hasStoredApproval() bool {
 
 // narrowsApproval reports whether the overlay's approval policy is stricter than the thread's v.
 func (c *approvalRule) narrowsApproval(v rpc.Value) bool {
-	if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.isGated(c.p) || c.restoresGate(v) {
+	if isUntrusted(v) || questionsOf(v).areFew() || c.st.Thread.IsGated(c.p) || c.restoresGate(v) {
 		return false
 	}
 	few := questionsOf(c.overlay).areFew() && !(c.overlay.Is("never") && c.p.maxLevel == FullAccess)
@@ -104,12 +102,12 @@ func (c *approvalRule) decideDefaultApproval() sentApproval {
 	text := c.defaultApproval()
 	switch v := parseApproval(text); {
 	case !p.acceptsApproval(v):
-		return c.replaceApproval(v, "if omitted, Codex would use its default "+string(text)+", which is not in "+p.approvalList())
+		return c.replaceApproval(v, "if omitted, Codex would use its default "+string(text)+", which is not in "+p.ApprovalList())
 	case c.project.addsDistrust() && c.st.Defaults.Approval == nil:
 		return c.applyApproval(text, ruleTrust, "if omitted, Codex would use untrusted in a project that the bridge keeps untrusted")
 	case c.st.Defaults.Approval == nil && isUntrusted(v) && !p.acceptsApproval(parseApproval(JSONString("on-request"))):
 		// Codex takes the first entry of its projects that applies, and the bridge any that distrusts one.
-		return c.applyApproval(text, ruleApproval, "if omitted, Codex's own projects would decide between untrusted and on-request, and on-request is not in "+p.approvalList())
+		return c.applyApproval(text, RuleApproval, "if omitted, Codex's own projects would decide between untrusted and on-request, and on-request is not in "+p.ApprovalList())
 	case p.gatesApproval(text):
 		return c.applyApproval(text, "", "")
 	}
@@ -133,17 +131,17 @@ func (c *approvalRule) decideRestoredApproval() (found sentApproval) {
 	switch kept := c.hasAllowedApproval(); {
 	case kept && !only:
 		// The thread keeps it, and the gate.
-	case kept && c.st.Thread.isGated(p):
+	case kept && c.st.Thread.IsGated(p):
 		return c.decideRestoredGate(v)
-	case only && p.allowsApproval(v):
+	case only && p.AllowsApproval(v):
 		// The stored thread gives an omitted value, and the policy allows only one.
-		return c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.approvalList())
-	case v.Is("on-request") && p.allowsApproval(v) && c.st.StoredGate != nil && !*c.st.StoredGate:
+		return c.applyFirst("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.ApprovalList())
+	case v.Is("on-request") && p.AllowsApproval(v) && c.st.StoredGate != nil && !*c.st.StoredGate:
 		// The bridge never asked about this thread. Where on-request is Codex's default, Codex would take untrusted in a
 		// project that the bridge keeps untrusted.
-		found = c.applyApproval(v.Raw(), ruleApproval, "if omitted, Codex might use untrusted in place of the thread's value")
+		found = c.applyApproval(v.Raw(), RuleApproval, "if omitted, Codex might use untrusted in place of the thread's value")
 		found.sent = nil // see below
-	case v.Is("on-request") && p.allowsApproval(v):
+	case v.Is("on-request") && p.AllowsApproval(v):
 		// A thread that the bridge asks about in Codex's place has it, too, and this may be one. The policy's first
 		// value is as strict, but for never: with full access Codex runs tools of MCP servers under it.
 		//
@@ -154,12 +152,12 @@ func (c *approvalRule) decideRestoredApproval() (found sentApproval) {
 		if p.approvals[0] == "never" {
 			to = v.Raw()
 		}
-		found = c.applyApproval(to, ruleApproval, "if omitted, Codex would use the thread's value, which may not be in "+p.approvalList())
+		found = c.applyApproval(to, RuleApproval, "if omitted, Codex would use the thread's value, which may not be in "+p.ApprovalList())
 		found.sent = nil
 	case p.acceptsApproval(v):
 		return c.applyApproval(v.Raw(), "", "")
 	default:
-		return c.replaceApproval(v, "if omitted, Codex would use the thread's value "+formatValue(v)+", which is not in "+p.approvalList())
+		return c.replaceApproval(v, "if omitted, Codex would use the thread's value "+FormatValue(v)+", which is not in "+p.ApprovalList())
 	}
 	return found
 }
@@ -205,7 +203,7 @@ func (c *request) hasAllowedApproval() bool {
 	if c.st.Thread == nil || c.st.Thread.Approval == nil {
 		return false
 	}
-	return c.p.allowsApproval(parseApproval(c.st.Thread.Approval)) || c.st.Thread.isGated(c.p)
+	return c.p.AllowsApproval(parseApproval(c.st.Thread.Approval)) || c.st.Thread.IsGated(c.p)
 }
 
 // defaultApproval returns the approval policy of a thread/start without one. Measured with Codex
@@ -231,10 +229,10 @@ func (c *approvalRule) replaceApproval(v rpc.Value, reason string) sentApproval 
 	case !isUntrusted(v):
 		return c.applyFirst(reason)
 	case c.p.AcceptsApprovalName("untrusted"):
-		return c.applyApproval(JSONString("untrusted"), ruleApproval, reason)
+		return c.applyApproval(JSONString("untrusted"), RuleApproval, reason)
 	default:
-		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and under each allowed value commands run in the sandbox that untrusted asks about",
-			`send `+strconv.Quote(c.p.approvals[0])+`, add "untrusted" to `+ruleApproval+`, or set policy.gate = true beside "on-request"`)
+		c.refuse(rpc.CodeRefused, "params.approvalPolicy", RuleApproval, reason+", and under each allowed value commands run in the sandbox that untrusted asks about",
+			`send `+strconv.Quote(c.p.approvals[0])+`, add "untrusted" to `+RuleApproval+`, or set policy.gate = true beside "on-request"`)
 		return sentApproval{}
 	}
 }
@@ -246,15 +244,16 @@ func isUntrusted(v rpc.Value) bool {
 
 // applyFirst sets the policy's first approval policy.
 func (c *approvalRule) applyFirst(reason string) sentApproval {
-	return c.applyApproval(JSONString(c.p.approvals[0]), ruleApproval, reason)
+	return c.applyApproval(JSONString(c.p.approvals[0]), RuleApproval, reason)
 }
 
-func (p *Policy) approvalList() string {
+// ApprovalList returns policy.approval for a message.
+func (p *Policy) ApprovalList() string {
 	names := p.approvals
 	if p.granular {
 		names = append(names[:len(names):len(names)], "granular")
 	}
-	return p.listName(ruleApproval) + " [" + strings.Join(names, ", ") + "]"
+	return p.listName(RuleApproval) + " [" + strings.Join(names, ", ") + "]"
 }
 
 // requiresUntrusted reports whether the policy allows only untrusted.
@@ -262,9 +261,9 @@ func (p *Policy) requiresUntrusted() bool {
 	return !p.granular && !slices.ContainsFunc(p.approvals, func(name string) bool { return name != "untrusted" })
 }
 
-// allowsApproval reports whether the policy allows v in exactly the schema's form. Measured with
+// AllowsApproval reports whether the policy allows v in exactly the schema's form. Measured with
 // Codex 0.169: it also reads {"never": null} as "never", and an array as the booleans of granular.
-func (p *Policy) allowsApproval(v rpc.Value) bool {
+func (p *Policy) AllowsApproval(v rpc.Value) bool {
 	if v.Kind() == rpc.Object {
 		return p.granular && isGranular(v)
 	}
@@ -285,12 +284,12 @@ func (p *Policy) allowsApproval(v rpc.Value) bool {
 // So only one value is stricter than another: untrusted with the gate, where Codex has on-request
 // and the bridge asks about each command, is on-request with more questions.
 func (p *Policy) acceptsApproval(v rpc.Value) bool {
-	return p.allowsApproval(v) || v.Is("untrusted") && p.AcceptsApprovalName("untrusted")
+	return p.AllowsApproval(v) || v.Is("untrusted") && p.AcceptsApprovalName("untrusted")
 }
 
 // AcceptsApprovalName reports whether a client may choose the approval policy of this name.
 func (p *Policy) AcceptsApprovalName(name string) bool {
-	return slices.Contains(p.approvals, name) || name == "untrusted" && p.gate && slices.Contains(p.approvals, gatedApproval)
+	return slices.Contains(p.approvals, name) || name == "untrusted" && p.gate && slices.Contains(p.approvals, GatedApproval)
 }
 
 func isGranular(v rpc.Value) bool {
@@ -325,9 +324,9 @@ func approvalRank(v rpc.Value) int {
 	return -1
 }
 
-// looserApproval reports whether the echoed approval policy asks less than the sent one, or is not
+// LooserApproval reports whether the echoed approval policy asks less than the sent one, or is not
 // comparable.
-func looserApproval(sent, echoed rpc.Value) bool {
+func LooserApproval(sent, echoed rpc.Value) bool {
 	s, e := approvalRank(sent), approvalRank(echoed)
 	if s >= 0 && e >= 0 {
 		return e > s

@@ -9,6 +9,8 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -48,7 +50,7 @@ func TestToolCallNeedsApprovers(t *testing.T) {
 				st.Escalation, st.EscalationRequested = rules.Escalated, true
 			}
 			input := value(t, `{"command":"`+test.command+`"}`)
-			d := compile(t, twoPeople(test.mode)).DecideTool(policy.ToolCall{ID: "c", Name: "Bash", Input: input, Cwd: "/code/proj", Shell: "bash"}, st)
+			d := toolcall.Decide(compile(t, twoPeople(test.mode)), toolcall.Call{ID: "c", Name: "Bash", Input: input, Cwd: "/code/proj", Shell: "bash"}, st)
 			var approvers []string
 			for _, q := range d.Approvers {
 				approvers = append(approvers, q.String())
@@ -85,19 +87,19 @@ func TestQuestionNeedsApprovers(t *testing.T) {
 		st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`)}
 		st.Approved, st.Escalation = test.approved, test.e
 		params := value(t, `{"threadId":"T","turnId":"u","itemId":"i","startedAtMs":0,"command":"deploy x","cwd":"/code/proj"}`)
-		d := p.DecideRequest(method, params, st)
+		d := serverrequest.Decide(p, method, params, st)
 		if (d.Verdict == policy.Deny) != test.denied {
 			t.Errorf("approved %d, escalation %d: %s", test.approved, test.e, d.Verdict)
 		}
 		if r := d.Refusal(); test.denied && (r.Rule != "policy.rule.approvers" || !strings.HasPrefix(r.Reason, "Two people deploy (approvers release): a member of release must approve it") || string(d.Answer) != `{"decision":"decline"}`) {
 			t.Errorf("%+v, %s", r, d.Answer)
 		}
-		d = p.DecideAnswer(policy.ServerRequest{Method: method, Params: params}, message(t, `{"id":1,"result":{"decision":"accept"}}`), st)
+		d = serverrequest.DecideAnswer(p, serverrequest.Request{Method: method, Params: params}, message(t, `{"id":1,"result":{"decision":"accept"}}`), st)
 		if accepted := strings.Contains(string(d.Message), `"accept"`); accepted == test.denied {
 			t.Errorf("approved %d, escalation %d: the answer is %s", test.approved, test.e, d.Message)
 		}
 	}
-	d := p.DecideRequest("execCommandApproval", value(t, `{"conversationId":"T","callId":"i","command":["deploy","x"],"cwd":"/code/proj","parsedCmd":[]}`), state())
+	d := serverrequest.Decide(p, "execCommandApproval", value(t, `{"conversationId":"T","callId":"i","command":["deploy","x"],"cwd":"/code/proj","parsedCmd":[]}`), state())
 	if d.Verdict != policy.Deny {
 		t.Errorf("an older question: %s", d.Verdict)
 	}
@@ -111,7 +113,7 @@ func TestCountOfApprovers(t *testing.T) {
 		cfg.Rules[0].ApproverCount = count
 		p := compile(t, cfg)
 		command := "mkdir x; deploy x"
-		return p, p.DecideAgent("session/request_permission", policy.AgentRequest{Command: &command, Cwd: "/w", OwnBridge: true}, policy.State{Paths: plainPaths{}})
+		return p, toolcall.DecideAgent(p, "session/request_permission", toolcall.AgentRequest{Command: &command, Cwd: "/w", OwnBridge: true}, policy.State{Paths: plainPaths{}})
 	}
 	_, d := within(3)
 	if r := d.Refusal(); !strings.Contains(r.Reason, ": 3 members of release and a member of security must approve it") {
@@ -131,7 +133,7 @@ func TestCountOfApprovers(t *testing.T) {
 // The bridge asks no approvers about agents.
 func TestAgentNeedsApprovers(t *testing.T) {
 	deploy := "mkdir x; deploy x"
-	d := compile(t, twoPeople(config.Enforce)).DecideAgent("session/request_permission", policy.AgentRequest{Command: &deploy, Files: []string{"/w/a"}, Cwd: "/w", OwnBridge: true}, policy.State{Paths: plainPaths{}})
+	d := toolcall.DecideAgent(compile(t, twoPeople(config.Enforce)), "session/request_permission", toolcall.AgentRequest{Command: &deploy, Files: []string{"/w/a"}, Cwd: "/w", OwnBridge: true}, policy.State{Paths: plainPaths{}})
 	if r := d.Refusal(); d.Verdict != policy.Deny || r.Rule != "policy.rule.approvers" || d.Answer != nil {
 		t.Errorf("%s, %+v", d.Verdict, r)
 	}

@@ -84,7 +84,7 @@ func (c *argsDecider) decideCommand() {
 			// An unknown flag may take the command for its value.
 			c.refuse(c.flagText(item), ruleCommands, "codex-bridge knows the flags of Codex "+methods.Measured+", and this is none of them, so it can't find the command", "write it after the command, or remove it; if a newer Codex has it, update codex-bridge")
 		case item.Name == "" && c.line.Command != "" && item.At >= c.ownArgs:
-			c.refuse("the word "+argText(item.Value), ruleCommands, "it precedes the command "+c.line.Command, "remove it")
+			c.refuse("the word "+ArgText(item.Value), ruleCommands, "it precedes the command "+c.line.Command, "remove it")
 		}
 	}
 	switch {
@@ -131,7 +131,7 @@ func (c *argsDecider) hasUnknown() bool {
 func (c *argsDecider) requireNamed(name string, words []string, reason string) {
 	named := strings.Fields(name)
 	if !slices.ContainsFunc(c.p.commands, func(g commandGlob) bool { return g.names(named) && g.covers(words) }) {
-		c.refuse("codex "+argText(name), ruleCommands, reason, fmt.Sprintf("to allow it, add %q to %s", name, ruleCommands))
+		c.refuse("codex "+ArgText(name), ruleCommands, reason, fmt.Sprintf("to allow it, add %q to %s", name, ruleCommands))
 	}
 }
 
@@ -150,7 +150,7 @@ func (c *argsDecider) decideRowFlags(row *argv.Command) {
 		case row.Verdict != argv.Harmless:
 		case item.Name == "":
 			if words++; words > 1 || !row.TakesWord() {
-				c.refuse("the word "+argText(item.Value), ruleCommands, "codex "+row.Name+" takes no such word", "remove it")
+				c.refuse("the word "+ArgText(item.Value), ruleCommands, "codex "+row.Name+" takes no such word", "remove it")
 			}
 		case item.State != argv.Valid:
 			c.refuse(c.flagText(item), ruleCommands, "it is not among the arguments of codex "+row.Name+" that the bridge knows as harmless", "remove it")
@@ -210,9 +210,9 @@ func (c *argsDecider) decideInteractive() {
 		name, _, _ := strings.Cut(arg, "=")
 		switch {
 		case strings.HasPrefix(name, "--remote"):
-			c.refuse(argText(name), RuleMode, "it names an app-server without this policy", "remove it: codex-bridge connects Codex to one under this policy")
+			c.refuse(ArgText(name), RuleMode, "it names an app-server without this policy", "remove it: codex-bridge connects Codex to one under this policy")
 		case strings.HasPrefix(name, "--dangerously"), name == "--yolo":
-			c.refuse(argText(name), RuleMode, "it disables Codex's protection", "remove it")
+			c.refuse(ArgText(name), RuleMode, "it disables Codex's protection", "remove it")
 		}
 	}
 }

@@ -11,7 +11,7 @@ var flagRules = map[string]func(c *argsDecider, item argv.Item){
 	// Measured with Codex 0.169: it sets approvals_reviewer, approval_policy and sandbox_mode.
 	"approve-for-me": func(c *argsDecider, item argv.Item) {
 		if c.line.Proxy { // the terminal interface sends the values with each thread
-			c.refuse(c.flagText(item), ruleReviewers, "without it the approval policy and sandbox of Codex's configuration would count", "remove it; send approvalsReviewer, approvalPolicy and sandbox with each thread")
+			c.refuse(c.flagText(item), RuleReviewers, "without it the approval policy and sandbox of Codex's configuration would count", "remove it; send approvalsReviewer, approvalPolicy and sandbox with each thread")
 		}
 	},
 	"search": func(c *argsDecider, item argv.Item) { c.decideKey(item, "web_search", `"live"`) },
@@ -44,13 +44,13 @@ func (c *argsDecider) decideFlag(item argv.Item) {
 
 // decideSandbox drops a looser sandbox than the policy's. Threads get no more than that without it, too.
 func (c *argsDecider) decideSandbox(item argv.Item) {
-	l, ok := parseMode(item.Value)
+	l, ok := ParseMode(item.Value)
 	if !ok {
-		c.refuse(c.flagText(item)+" "+argText(item.Value), ruleSandbox, "it is not the name of a sandbox", "write read-only, workspace-write or danger-full-access")
+		c.refuse(c.flagText(item)+" "+ArgText(item.Value), RuleSandbox, "it is not the name of a sandbox", "write read-only, workspace-write or danger-full-access")
 		return
 	}
 	if l > c.p.maxLevel {
-		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleSandbox, "it is more than "+c.p.maxLevel.String(), "choose that, or less")
+		c.drop(item, c.flagText(item)+" "+ArgText(item.Value), RuleSandbox, "it is more than "+c.p.maxLevel.String(), "choose that, or less")
 	}
 }
 
@@ -58,10 +58,10 @@ func (c *argsDecider) decideSandbox(item argv.Item) {
 // interface sends it with each thread, where the bridge decides about it.
 func (c *argsDecider) decideApproval(item argv.Item) {
 	if approvalRank(parseApproval(JSONString(item.Value))) < 0 {
-		c.refuse(c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not the name of an approval policy", "write on-request or never")
+		c.refuse(c.flagText(item)+" "+ArgText(item.Value), RuleApproval, "it is not the name of an approval policy", "write on-request or never")
 		return
 	}
 	if c.line.Proxy && !c.p.AcceptsApprovalName(item.Value) {
-		c.drop(item, c.flagText(item)+" "+argText(item.Value), ruleApproval, "it is not in "+c.p.approvalList(), "choose an allowed value")
+		c.drop(item, c.flagText(item)+" "+ArgText(item.Value), RuleApproval, "it is not in "+c.p.ApprovalList(), "choose an allowed value")
 	}
 }

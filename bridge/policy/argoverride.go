@@ -27,26 +27,26 @@ func (c *argsDecider) decideConfig(item argv.Item) {
 	key, text, ok := strings.Cut(item.Value, "=")
 	key, text = strings.TrimSpace(key), strings.TrimSpace(text)
 	if !ok || key == "" || !utf8.ValidString(item.Value) {
-		c.refuse(c.flagText(item), ruleKeys, "it is not KEY=VALUE", "write it as codex --help does") // so does Codex
+		c.refuse(c.flagText(item), RuleKeys, "it is not KEY=VALUE", "write it as codex --help does") // so does Codex
 		return
 	}
 	value, ok := parseOverrideValue(text)
 	if !ok {
 		if row := findLoss(strings.Split(key, "."), ""); row != nil {
-			c.refuse(c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently, and "+row.loss, "write it as TOML, a text in quotes")
+			c.refuse(c.flagText(item)+" "+ArgText(key), RuleKeys, "parsers may read its value differently, and "+row.loss, "write it as TOML, a text in quotes")
 			return
 		}
-		c.drop(item, c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")
+		c.drop(item, c.flagText(item)+" "+ArgText(key), RuleKeys, "parsers may read its value differently", "write it as TOML, a text in quotes")
 		return
 	}
 	switch passes := c.p.isNarrowest(key, string(value)) || c.p.isJudgedDefault(key, string(value)); {
 	case passes && isPlainLiteral(text, string(value)), isJudgedRoots(key, value):
 		return
 	case passes:
-		c.refuse(c.flagText(item)+" "+argText(key), ruleKeys, "parsers may read its value differently, and "+lostLimit, "write it as "+key+"="+string(value))
+		c.refuse(c.flagText(item)+" "+ArgText(key), RuleKeys, "parsers may read its value differently, and "+lostLimit, "write it as "+key+"="+string(value))
 		return
 	case key == approvalPolicyKey || strings.HasPrefix(key, approvalPolicyKey+"."):
-		c.refuse(c.flagText(item)+" "+argText(key), ruleApproval, "without it Codex could ask less, or ask a client that wants fewer questions", `set approval_policy to "on-request" or "never", or send approvalPolicy with each thread`)
+		c.refuse(c.flagText(item)+" "+ArgText(key), RuleApproval, "without it Codex could ask less, or ask a client that wants fewer questions", `set approval_policy to "on-request" or "never", or send approvalPolicy with each thread`)
 		return
 	}
 	c.decideKey(item, key, string(value))
@@ -90,7 +90,7 @@ func isPlainLiteral(text, value string) bool {
 // features.X=true and false, and fail for an unknown name.
 func (c *argsDecider) decideFeature(item argv.Item, value string) {
 	if !utf8.ValidString(item.Value) {
-		c.refuse(c.flagText(item), ruleKeys, "it is not a name", "write it as codex features list does") // so does Codex
+		c.refuse(c.flagText(item), RuleKeys, "it is not a name", "write it as codex features list does") // so does Codex
 		return
 	}
 	if key := "features." + item.Value; !c.p.isNarrowest(key, value) {
@@ -104,9 +104,9 @@ func (c *argsDecider) decideKey(item argv.Item, key, value string) {
 	what := c.flagText(item)
 	switch item.Name {
 	case "--config":
-		what += " " + argText(key)
+		what += " " + ArgText(key)
 	case "--enable", "--disable":
-		what += " " + argText(item.Value)
+		what += " " + ArgText(item.Value)
 	}
 	found, lost := c.p.checkOverride(key, value)
 	if advice := c.flagInstead(key); found != nil && advice != "" {
@@ -129,7 +129,7 @@ func (c *argsDecider) flagInstead(key string) string {
 	case c.line.Proxy:
 		return ""
 	case folded == "approvalpolicy" && c.line.Exec():
-		return "exec asks nobody; it uses \"never\" where " + ruleApproval + " has it, and else the bridge declines each question"
+		return "exec asks nobody; it uses \"never\" where " + RuleApproval + " has it, and else the bridge declines each question"
 	case folded == "approvalpolicy":
 		return "use the flag --ask-for-approval"
 	case folded == "sandboxmode":
@@ -146,7 +146,7 @@ func (p *Policy) checkOverride(key, value string) (fault *ArgChange, lost bool) 
 	line := `{"method":"-c","params":{"config":{` + string(JSONString(key)) + `:` + value + `}}}`
 	m, err := rpc.ParseMessage([]byte(line))
 	if err != nil || m.Truncated() {
-		return &ArgChange{Rule: ruleKeys, Reason: "the bridge can't read its value", Hint: "set less"}, findLoss(strings.Split(key, "."), "") != nil
+		return &ArgChange{Rule: RuleKeys, Reason: "the bridge can't read its value", Hint: "set less"}, findLoss(strings.Split(key, "."), "") != nil
 	}
 	judge := overlayRule{folders: &folders{request: p.newRequest(&methodSpec{}, m, State{})}}
 	judge.decideTable(m.Params.Get("config"), nil)
@@ -154,7 +154,7 @@ func (p *Policy) checkOverride(key, value string) (fault *ArgChange, lost bool) 
 	case judge.err != nil:
 		var r Refusal
 		if json.Unmarshal(judge.err.Data, &r) != nil {
-			return &ArgChange{Rule: ruleKeys, Reason: judge.err.Message, Hint: "remove it"}, false
+			return &ArgChange{Rule: RuleKeys, Reason: judge.err.Message, Hint: "remove it"}, false
 		}
 		if judge.lost {
 			return &ArgChange{Rule: r.Rule, Reason: r.Reason, Hint: r.Hint}, true
@@ -167,13 +167,13 @@ func (p *Policy) checkOverride(key, value string) (fault *ArgChange, lost bool) 
 	fault = &ArgChange{Rule: first.Rule, Reason: first.Reason, Hint: "remove it"}
 	name := strings.TrimPrefix(first.Field, "params.config.")
 	switch {
-	case first.Rule == ruleKeys && forbiddenReason(splitDots(strings.Split(name, ".")), true) == "":
-		fault.Hint = "remove it, or add " + argText(name) + " to " + ruleKeys
-	case first.Rule != ruleKeys:
+	case first.Rule == RuleKeys && forbiddenReason(splitDots(strings.Split(name, ".")), true) == "":
+		fault.Hint = "remove it, or add " + ArgText(name) + " to " + RuleKeys
+	case first.Rule != RuleKeys:
 		fault.Hint = "remove it, or choose an allowed value"
 	}
 	if name != key {
-		fault.Reason = argText(name) + ": " + fault.Reason
+		fault.Reason = ArgText(name) + ": " + fault.Reason
 	}
 	return fault, false
 }

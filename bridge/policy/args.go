@@ -122,7 +122,7 @@ func (c *argsDecider) checkOwnFlag(item argv.Item) {
 		return
 	}
 	if one, ok := c.p.findPin([]string{featuresKey, item.Value}); ok {
-		c.refuse(c.flagText(item)+" "+argText(item.Value), "codex.args", one.reason, "remove it from codex.args, or add "+one.key+" in "+ruleKeys)
+		c.refuse(c.flagText(item)+" "+ArgText(item.Value), "codex.args", one.reason, "remove it from codex.args, or add "+one.key+" in "+RuleKeys)
 	}
 }
 
@@ -138,7 +138,7 @@ func (c *argsDecider) checkUnderstood(item argv.Item) {
 	case item.State == argv.Invalid:
 		c.refuse(shown, RuleMode, "its value is missing, or it takes none", "write it as codex --help does")
 	case item.Name == "":
-		c.refuse("the word "+argText(item.Value), RuleMode, "beside "+argv.AppServer+" takes no such word", "remove it")
+		c.refuse("the word "+ArgText(item.Value), RuleMode, "beside "+argv.AppServer+" takes no such word", "remove it")
 	}
 	if strings.HasPrefix(item.Name, "--dangerously") {
 		c.refuse(shown, RuleMode, "it disables Codex's protection", "remove it")
@@ -189,11 +189,11 @@ func (c *argsDecider) flagText(item argv.Item) string {
 	} else if strings.HasPrefix(arg, "-") && item.State != argv.Unknown {
 		arg = arg[:min(2, len(arg))]
 	}
-	return argText(arg)
+	return ArgText(arg)
 }
 
-// argText returns an argument for a message, cut after 60 bytes and quoted if needed.
-func argText(text string) string {
+// ArgText returns an argument for a message, cut after 60 bytes and quoted if needed.
+func ArgText(text string) string {
 	const most = 60
 	shown := display.ClipTo(text, most)
 	if quoted := fmt.Sprintf("%q", shown); quoted[1:len(quoted)-1] != text || strings.ContainsRune(text, ' ') {

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -84,7 +85,7 @@ func BenchmarkManyRules(b *testing.B) {
 			params := value(b, one.params)
 			b.ReportAllocs()
 			for b.Loop() {
-				if d := p.DecideRequest(one.method, params, st); d.Verdict != policy.Pass {
+				if d := serverrequest.Decide(p, one.method, params, st); d.Verdict != policy.Pass {
 					b.Fatal(d.Verdict, d.Err)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 	"codex-bridge.example/rpc"
 )
 
@@ -148,14 +149,14 @@ func run(t *testing.T, text string) string {
 			checkDecision(t, cfg, m, decision, st)
 		case "answer>":
 			keep(line)
-			err := p.Verify(decision.Sent, value(t, rest), st)
+			err := reported.Verify(p, decision.Sent, value(t, rest), st)
 			if err == nil {
-				err = p.VerifyProfile(decision.Sent, value(t, rest), st)
+				err = reported.VerifyProfile(p, decision.Sent, value(t, rest), st)
 			}
 			keep(verified(err))
 		case "settings>":
 			keep(line)
-			keep(verified(compile(t, cfg).VerifySettings(value(t, rest), st)))
+			keep(verified(reported.VerifySettings(compile(t, cfg), value(t, rest), st)))
 		case "codex<", "change>", "error>", "needs>", "untrusted>", "verified>":
 		default:
 			keep(line)

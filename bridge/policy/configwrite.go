@@ -13,7 +13,7 @@ import (
 )
 
 // configKey is a key of Codex's configuration that clients may write. Its value limits no thread, or
-// allowed reports why the policy forbids it.
+// Allowed reports why the policy forbids it.
 type configKey struct {
 	names   []string // "*" is any name; a last "**" is any names
 	allowed func(c *request, names []string, v rpc.Value) (rule, reason string)
@@ -96,7 +96,7 @@ func (c *request) decideConfigEdits() {
 	n := 0
 	for edit := range edits.Elements() {
 		if n == maxConfigEdits {
-			c.refuse(rpc.CodeRefused, "params.edits", ruleMethods, "there are more than "+strconv.Itoa(n)+" edits", "send them in several requests")
+			c.refuse(rpc.CodeRefused, "params.edits", RuleMethods, "there are more than "+strconv.Itoa(n)+" edits", "send them in several requests")
 		}
 		if c.err == nil {
 			c.decideConfigEdit("params.edits["+strconv.Itoa(n)+"]", edit)
@@ -110,13 +110,13 @@ func (c *request) decideConfigEdit(at string, edit rpc.Value) {
 	names, ok := parseKeyPath(path)
 	i := slices.IndexFunc(keys().writable, func(k configKey) bool { return k.matches(names) })
 	if !ok || i < 0 {
-		c.refuse(rpc.CodeRefused, at+".keyPath", ruleMethods, formatValue(edit.Get("keyPath"))+" is not one of the keys that clients may write",
+		c.refuse(rpc.CodeRefused, at+".keyPath", RuleMethods, FormatValue(edit.Get("keyPath"))+" is not one of the keys that clients may write",
 			"change Codex's config.toml in an editor, or use a setting of the thread")
 		return
 	}
 	value := edit.Get("value")
 	if !isPlainConfigValue(value) {
-		c.refuse(rpc.CodeRefused, at+".value", ruleMethods, "the value of "+path+" is "+formatValue(value), "send null, a text, whole number or boolean, or a list of texts, of at most 64 KiB")
+		c.refuse(rpc.CodeRefused, at+".value", RuleMethods, "the value of "+path+" is "+FormatValue(value), "send null, a text, whole number or boolean, or a list of texts, of at most 64 KiB")
 		return
 	}
 	if allowed := keys().writable[i].allowed; allowed != nil {
@@ -150,14 +150,14 @@ func isPlainConfigValue(v rpc.Value) bool {
 // Without the key, Codex chooses one, which the bridge checks when a thread opens.
 func (c *request) refusesModelKey(_ []string, v rpc.Value) (rule, reason string) {
 	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !c.p.AllowsModel(name)) {
-		return ruleModels, formatValue(v) + " is not in " + c.p.modelList()
+		return RuleModels, FormatValue(v) + " is not in " + c.p.ModelList()
 	}
 	return "", ""
 }
 
 func (c *request) refusesEffortKey(_ []string, v rpc.Value) (rule, reason string) {
-	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !c.p.allowsEffort(name)) {
-		return ruleEfforts, formatValue(v) + " is not in " + c.p.effortList()
+	if name, ok := v.Text(); v.Kind() != rpc.Null && (!ok || !c.p.AllowsEffort(name)) {
+		return RuleEfforts, FormatValue(v) + " is not in " + c.p.EffortList()
 	}
 	return "", ""
 }
@@ -233,13 +233,13 @@ func (c *request) decideConfigFile() {
 	if IsUnset(v) {
 		return
 	}
-	at, _ := c.st.Canonical(textOf(v))
+	at, _ := c.st.Canonical(TextOf(v))
 	own, err := c.st.Canonical(filepath.Join(c.st.CodexHome, "config.toml")) // an error without CodexHome
 	if err != nil || at != own {
-		c.refuse(rpc.CodeRefused, "params.filePath", ruleMethods, formatValue(v)+" is not the user's configuration", "omit filePath")
+		c.refuse(rpc.CodeRefused, "params.filePath", RuleMethods, FormatValue(v)+" is not the user's configuration", "omit filePath")
 		return
 	}
-	c.dropField("filePath", ruleMethods, "Codex writes the user's configuration without it")
+	c.dropField("filePath", RuleMethods, "Codex writes the user's configuration without it")
 }
 
 // dropConfigReload prevents a reload, which would apply the whole file to running threads. New
@@ -247,6 +247,6 @@ func (c *request) decideConfigFile() {
 func (c *request) dropConfigReload() {
 	v := c.params.Get("reloadUserConfig")
 	if reload, ok := v.Bool(); v.Exists() && (reload || !ok) {
-		c.dropField("reloadUserConfig", ruleMethods, "it would change running threads; new threads have the new values")
+		c.dropField("reloadUserConfig", RuleMethods, "it would change running threads; new threads have the new values")
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/userrules"
 )
@@ -36,11 +38,11 @@ func TestConfineCommand(t *testing.T) {
 	} {
 		st := state()
 		st.Thread = test.thread
-		d := p.ConfineCommand(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, st, own, "")
+		d := toolcall.Confine(p, toolcall.Call{Name: test.tool, Input: value(t, test.input)}, st, own, "")
 		if d.Verdict != test.want {
 			t.Errorf("%s %s in %+v: %v, want %v", test.tool, test.input, test.thread, d.Verdict, test.want)
 		}
-		other := p.ConfineCommand(policy.ToolCall{Name: test.tool, Input: value(t, test.input)}, st, own, "the hook x")
+		other := toolcall.Confine(p, toolcall.Call{Name: test.tool, Input: value(t, test.input)}, st, own, "the hook x")
 		if denies := test.want == policy.Rewrite || test.input == `{"command":"ls"}`; denies && (other.Err == nil || !strings.Contains(other.Err.Message, "the hook x may replace") || !strings.Contains(other.Err.Message, "user.rules")) ||
 			!denies && other.Verdict != test.want {
 			t.Errorf("%s %s beside another hook: %+v", test.tool, test.input, other)
@@ -51,7 +53,7 @@ func TestConfineCommand(t *testing.T) {
 	}
 }
 
-// A command about which Codex would ask by a rule of its own is asked about, since ConfineCommand hides it from
+// A command about which Codex would ask by a rule of its own is asked about, since Confine hides it from
 // Codex. One that Codex would refuse is denied.
 func TestRestrictionsOfCodexRules(t *testing.T) {
 	prompt := userrules.Rule{File: "user.rules", Line: 2, Decision: userrules.Prompt, Pattern: [][]string{{"make"}, {"install"}}}
@@ -93,8 +95,8 @@ func TestRestrictionsOfCodexRules(t *testing.T) {
 			cfg.Gate = !test.noGate
 			p, st := compile(t, cfg), state()
 			st.Thread, st.EscalationRequested = test.thread, test.escalate
-			use := policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
-			d := p.ApplyCodexRules(policy.Decision{Verdict: policy.Pass, AllowedByRule: test.allowed}, use, st, own)
+			use := toolcall.Call{Name: "Bash", Input: value(t, `{"command":"`+test.command+`"}`)}
+			d := toolcall.ApplyCodexRules(p, policy.Decision{Verdict: policy.Pass, AllowedByRule: test.allowed}, use, st, own)
 			if (d.Verdict == policy.Deny) != test.denied || d.Ask != test.asks || test.terms != slices.Equal(d.AnswerTerms.AskedBy, []string{prompt.Digest()}) {
 				t.Errorf("%+v", d)
 			}
@@ -102,7 +104,7 @@ func TestRestrictionsOfCodexRules(t *testing.T) {
 				t.Errorf("%q, %v", d.AskReason, d.Err)
 			}
 			if before := (policy.Decision{Verdict: policy.Pass, Ask: true, AskReason: "why"}); test.asks {
-				if d := p.ApplyCodexRules(before, use, st, own); d.AskReason != "why" {
+				if d := toolcall.ApplyCodexRules(p, before, use, st, own); d.AskReason != "why" {
 					t.Errorf("a second reason: %+v", d)
 				}
 			}
@@ -112,7 +114,7 @@ func TestRestrictionsOfCodexRules(t *testing.T) {
 	st.Thread = onRequest
 	p := compile(t, contract())
 	for command, want := range map[string]policy.Verdict{"make install": policy.Rewrite, "make push": policy.Deny} {
-		d := p.ConfineCommand(policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+command+`"}`)}, st, own, "")
+		d := toolcall.Confine(p, toolcall.Call{Name: "Bash", Input: value(t, `{"command":"`+command+`"}`)}, st, own, "")
 		if d.Verdict != want || want == policy.Deny && (!strings.Contains(d.Err.Message, "user.rules:3 forbids it") || strings.Contains(d.Err.Message, "leave the sandbox")) {
 			t.Errorf("%s: %+v, %v", command, d, d.Err)
 		}
@@ -142,7 +144,7 @@ func TestAllowRulesKeepInside(t *testing.T) {
 		if test.sandbox == "" {
 			st.Thread = nil
 		}
-		if d := p.DecideRequest(commandQuestion, value(t, `{"threadId":"T","cwd":"/code/proj","command":"ls"}`), st); d.Verdict != test.want {
+		if d := serverrequest.Decide(p, commandQuestion, value(t, `{"threadId":"T","cwd":"/code/proj","command":"ls"}`), st); d.Verdict != test.want {
 			t.Errorf("%s: %v, want %v", test.name, d.Verdict, test.want)
 		}
 	}
@@ -157,7 +159,7 @@ func TestPatchesWithoutGate(t *testing.T) {
 		st := state()
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
 		input := value(t, `{"command":"*** Begin Patch\n*** Add File: /etc/new\n+x\n*** End Patch"}`)
-		d := compile(t, cfg).DecideTool(policy.ToolCall{ID: "c", Name: "apply_patch", Input: input, Cwd: "/code/proj"}, st)
+		d := toolcall.Decide(compile(t, cfg), toolcall.Call{ID: "c", Name: "apply_patch", Input: input, Cwd: "/code/proj"}, st)
 		if d.Ask != want {
 			t.Errorf("gate %v: %+v", gate, d)
 		}

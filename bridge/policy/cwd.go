@@ -6,8 +6,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const ruleRoots = "policy.writable_roots"
-
 // decideWorkspace reads the cwd of a request that opens a thread; it becomes the workspace. The
 // bridge sends the canonical path. Codex resolves the path for each command, and a command could
 // replace a link in it.
@@ -28,19 +26,19 @@ func (c *folders) findWorkspace() (in openedIn) {
 	text, ok := v.Text()
 	if !ok {
 		if !IsUnset(v) {
-			c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send a string")
+			c.refuse(rpc.CodeInvalidParams, "params.cwd", RuleProtocol, "cwd is "+v.Kind().String(), "send a string")
 			return in
 		}
 		return c.decideOmittedWorkspace()
 	}
 	path, err := c.st.ResolveCwd(text)
 	if err != nil {
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots,
-			"the workspace "+formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
+		c.refuse(rpc.CodeRefused, "params.cwd", RuleRoots,
+			"the workspace "+FormatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
 		return in
 	}
 	if path != text {
-		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the workspace")
+		c.setField("cwd", JSONString(path), RuleRoots, "the bridge sends the canonical path of the workspace")
 	}
 	c.workspace = path
 	if c.keepsCwd(path) {
@@ -90,13 +88,13 @@ func (c *folders) setForkCwd() {
 		c.refuseMoved(c.workspace, cwd)
 		return
 	}
-	c.setField("cwd", JSONString(c.workspace), ruleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
+	c.setField("cwd", JSONString(c.workspace), RuleRoots, "a fork works in the workspace of its thread, not in the last turn's cwd")
 }
 
 // refuseMoved refuses to open a thread without a cwd that a turn has moved out of the folder where it was
 // opened. Codex alone would let its commands write only the folder of the turn, in later turns, too.
 func (c *request) refuseMoved(opened, moved string) {
-	c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, "the thread was opened in "+opened+", but its last turn worked in "+cmp.Or(moved, "another folder")+", and only that would be writable", "send one of both as cwd")
+	c.refuse(rpc.CodeRefused, "params.cwd", RuleRoots, "the thread was opened in "+opened+", but its last turn worked in "+cmp.Or(moved, "another folder")+", and only that would be writable", "send one of both as cwd")
 }
 
 // decideTurnCwd keeps the cwd of a turn inside the workspace and the writable roots. It refuses other
@@ -115,19 +113,19 @@ func decideTurnCwd(c folders) folders {
 	}
 	text, ok := v.Text()
 	if !ok {
-		c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send a string")
+		c.refuse(rpc.CodeInvalidParams, "params.cwd", RuleProtocol, "cwd is "+v.Kind().String(), "send a string")
 		return c
 	}
 	path, err := c.st.ResolveCwd(text)
 	switch {
 	case err != nil:
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, "the folder "+formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
+		c.refuse(rpc.CodeRefused, "params.cwd", RuleRoots, "the folder "+FormatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
 		return c
 	case !c.canWorkIn(path) || c.isReplaceable(path) && !c.canNarrow(path):
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" is "+c.barredReason(path)+"; the workspace is "+c.workspace, "send the workspace, or open a thread there")
+		c.refuse(rpc.CodeRefused, "params.cwd", RuleRoots, path+" is "+c.barredReason(path)+"; the workspace is "+c.workspace, "send the workspace, or open a thread there")
 		return c
 	case path != text:
-		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the folder")
+		c.setField("cwd", JSONString(path), RuleRoots, "the bridge sends the canonical path of the folder")
 	}
 	switch {
 	case !c.isReplaceable(path):
@@ -164,7 +162,7 @@ func narrowedReason(folder, workspace string) string {
 // listsWorkspace reports whether the request names the workspace as one of its roots.
 func (c *folders) listsWorkspace() bool {
 	for e := range c.params.Get("runtimeWorkspaceRoots").Elements() {
-		if at, err := c.st.Canonical(textOf(e)); err == nil && at == c.workspace {
+		if at, err := c.st.Canonical(TextOf(e)); err == nil && at == c.workspace {
 			return true
 		}
 	}

@@ -20,10 +20,10 @@ func (p *Policy) Decide(m *rpc.Message, st State) Decision {
 	}
 	if err := m.CheckParams(); err != nil {
 		return Decision{Verdict: Deny, Err: NewRefusalError(err.Code, Refusal{
-			Method: m.Method, Rule: ruleProtocol, Field: "params", Origin: p.OriginOrDefault(RuleMode), Reason: err.Message, Hint: "send an object",
+			Method: m.Method, Rule: RuleProtocol, Field: "params", Origin: p.OriginOrDefault(RuleMode), Reason: err.Message, Hint: "send an object",
 		})}
 	}
-	return p.checkForm(p.decide(m, st), m, checkParams, m.Method, "params")
+	return p.CheckForm(p.decide(m, st), m, checkParams, m.Method, "params")
 }
 
 func (p *Policy) decide(m *rpc.Message, st State) Decision {
@@ -35,7 +35,7 @@ func (p *Policy) decide(m *rpc.Message, st State) Decision {
 		verdict = known.Override("allow")
 	}
 	if p.section.Missing != "" && verdict != methods.Deny && needsBundle(known, ok) {
-		return p.refuseMissing(m.Method)
+		return p.RefuseMissing(m.Method)
 	}
 	switch verdict {
 	case methods.Pass, methods.Rewrite:
@@ -125,7 +125,7 @@ func (c *folders) checkRequest() bool {
 		c.refuse(rpc.CodeTooLarge, "params", "codex.max_message", "the message has more values than the bridge reads", "send less")
 	case c.params.Kind() != rpc.Object:
 		// Measured with Codex 0.169: it answers -32600 "missing field `params`", for null too.
-		c.refuse(rpc.CodeInvalidParams, "params", ruleProtocol, "params is "+c.params.Kind().String(), "send an object")
+		c.refuse(rpc.CodeInvalidParams, "params", RuleProtocol, "params is "+c.params.Kind().String(), "send an object")
 	case c.spec.noThread:
 	case c.spec.opensThread:
 		c.matchThread()
@@ -215,7 +215,7 @@ func (c *request) refuseChangedSettings() {
 		}
 		reason, _ := strings.CutSuffix(change.Reason, "; "+gatedReason) // Codex gets no setting
 		hint := "choose a value that the policy allows"
-		if change.Rule == ruleApproval && c.st.Thread != nil && c.st.Thread.Sandbox == ReadOnly.String() && c.p.AllowsWriting() {
+		if change.Rule == RuleApproval && c.st.Thread != nil && c.st.Thread.Sandbox == ReadOnly.String() && c.p.AllowsWriting() {
 			// In a terminal a user chooses both at once, most often to let Codex write.
 			hint += "; the sandbox is chosen when a thread opens, in a terminal by codex-bridge -s workspace-write"
 		}
@@ -226,11 +226,12 @@ func (c *request) refuseChangedSettings() {
 	}
 }
 
-// maxChanges bounds the changes to one message. The bridge reports and logs each; without a bound
+// MaxChanges bounds the changes to one message. The bridge reports and logs each; without a bound
 // one message took it 15 seconds.
-const maxChanges = 1000
+const MaxChanges = 1000
 
-const tooManyChanges = "it needs more than 1000 changes"
+// TooManyChanges is the reason of a refusal of a message with more than MaxChanges changes.
+const TooManyChanges = "it needs more than 1000 changes"
 
 // set sets a member of object. field is its path below params.
 func (c *request) set(object rpc.Value, key, field string, to []byte, rule, reason string) {
@@ -254,8 +255,8 @@ func (c *request) dropField(key, rule, reason string) {
 }
 
 func (c *request) recordChange(field string, from rpc.Value, to []byte, rule, reason string) {
-	if len(c.changes) == maxChanges && c.err == nil {
-		c.refuse(rpc.CodeTooLarge, "params", rule, tooManyChanges, "send fewer forbidden values")
+	if len(c.changes) == MaxChanges && c.err == nil {
+		c.refuse(rpc.CodeTooLarge, "params", rule, TooManyChanges, "send fewer forbidden values")
 	}
 	// The parser reuses the line for its next message.
 	c.changes = append(c.changes, Change{"params." + field, rule, reason, c.p.RuleOrigin(rule), bytes.Clone(from.Raw()), to, false})
@@ -271,7 +272,7 @@ func (c *request) ensurePatch() *rpc.Patch {
 // requireArray returns an array of params. It refuses the message if the field is something else.
 func (c *request) requireArray(field, elements string) (v rpc.Value, ok bool) {
 	if v = c.params.Get(field); v.Kind() != rpc.Array {
-		c.refuse(rpc.CodeInvalidParams, "params."+field, ruleProtocol, field+" is "+v.Kind().String(), "send an array of "+elements)
+		c.refuse(rpc.CodeInvalidParams, "params."+field, RuleProtocol, field+" is "+v.Kind().String(), "send an array of "+elements)
 		return v, false
 	}
 	return v, true

@@ -75,12 +75,12 @@ type Decision struct {
 	// Exceptions are the exceptions by which a tool call passes, to be logged if it runs. Those by which Codex
 	// may get an answer are in Changes.
 	Exceptions []rules.Exception
-	// AnswerTerms says which remembered answers to that question count.
+	// Terms says which remembered answers to that question count.
 	AnswerTerms AnswerTerms
 	// Gated reports whether the bridge asks in Codex's place in the thread from now on; nil if the
 	// message does not change that.
 	Gated *bool
-	// Sent are the settings that Verify compares with the response; nil except for thread/start,
+	// Sent are the settings that reported.Verify compares with the response; nil except for thread/start,
 	// thread/resume and thread/fork.
 	Sent *SentSettings
 	// Workspace is the canonical workspace of the thread that the request opens; "" if unknown, as
@@ -121,7 +121,7 @@ func (d Decision) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// SentSettings are the settings that the bridge sent Codex in a request that opens a thread. Verify
+// SentSettings are the settings that the bridge sent Codex in a request that opens a thread. reported.Verify
 // compares them with the response. A zero field was omitted.
 type SentSettings struct {
 	Method      string

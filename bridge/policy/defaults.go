@@ -127,12 +127,12 @@ func (d *Defaults) parseWorkspaceWrite(v rpc.Value) error {
 	return nil
 }
 
-// level returns the highest level of a thread without sandbox and permissions, and whether a
+// Level returns the highest level of a thread without sandbox and permissions, and whether a
 // profile gives it; false if unknown.
-func (d *Defaults) level() (l level, profiled, ok bool) {
+func (d *Defaults) level() (l Level, profiled, ok bool) {
 	if d.Permissions != "" {
 		// Measured with Codex 0.169: it wins over sandbox_mode.
-		if l, ok = builtinProfileLevel(d.Permissions); !ok && d.Profiles[d.Permissions] != nil {
+		if l, ok = BuiltinProfileLevel(d.Permissions); !ok && d.Profiles[d.Permissions] != nil {
 			l, ok = d.Profiles[d.Permissions].level(), true
 		}
 		return l, true, ok
@@ -141,7 +141,7 @@ func (d *Defaults) level() (l level, profiled, ok bool) {
 		// Measured with Codex 0.169: the default is read-only, in a trusted folder workspace-write.
 		return WorkspaceWrite, false, true
 	}
-	l, ok = parseMode(d.Sandbox)
+	l, ok = ParseMode(d.Sandbox)
 	return l, false, ok
 }
 
@@ -209,7 +209,7 @@ func (c *folders) allowedDefaultRoots() (kept []string, loose bool) {
 func (c *overlayRule) requireDefaults() {
 	d, p := c.st.Defaults, c.p
 	if d != nil && d.ReservedProfile != "" {
-		c.refuse(rpc.CodeRefused, "params", ruleProtected, "Codex's configuration has a permissions profile "+d.ReservedProfile+", a name that the bridge reserves",
+		c.refuse(rpc.CodeRefused, "params", RuleProtected, "Codex's configuration has a permissions profile "+d.ReservedProfile+", a name that the bridge reserves",
 			"rename the profile [permissions."+d.ReservedProfile+"]")
 		return
 	}
@@ -229,24 +229,24 @@ func (c *overlayRule) requireDefaults() {
 	}
 	if leaks && c.sandbox.level == WorkspaceWrite && c.opensDefaultNetwork() {
 		c.keys.add(requiredKey{
-			key: "sandbox_workspace_write.network_access", raw: []byte("false"), rule: ruleNetwork,
+			key: "sandbox_workspace_write.network_access", raw: []byte("false"), rule: RuleNetwork,
 			reason: "Codex's configuration allows the network",
 		})
 	}
 	if kept, loose := c.allowedDefaultRoots(); leaks && (loose || c.fewerRoots) {
 		c.keys.add(requiredKey{
-			key: "sandbox_workspace_write.writable_roots", raw: jsonArray(kept), rule: ruleRoots,
+			key: "sandbox_workspace_write.writable_roots", raw: jsonArray(kept), rule: RuleRoots,
 			reason: "Codex's configuration has writable roots that the policy or the client does not allow",
 		})
 	}
-	if d.Effort != "" && !p.allowsEffort(d.Effort) {
+	if d.Effort != "" && !p.AllowsEffort(d.Effort) {
 		if len(p.efforts) == 0 {
-			c.refuseEffort("if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.effortList())
+			c.refuseEffort("if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.EffortList())
 			return
 		}
 		c.keys.add(requiredKey{
-			key: "model_reasoning_effort", raw: JSONString(p.efforts[0]), rule: ruleEfforts,
-			reason: "if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.effortList(),
+			key: "model_reasoning_effort", raw: JSONString(p.efforts[0]), rule: RuleEfforts,
+			reason: "if omitted, Codex would use its default " + d.Effort + ", which is not in " + p.EffortList(),
 			// Measured with Codex 0.169: a resume takes the effort from the overlay only if that
 			// names a model.
 			withModel: !c.spec.usesDefaults && IsUnset(c.params.Get("model")),

@@ -1,7 +1,9 @@
 // Package policy decides which messages of a client Codex gets. Policy.Decide takes a strictly
-// parsed message and passes, rewrites or denies it. Policy.Verify then compares Codex's response
-// with the policy and with the sent settings. Other methods decide Codex's requests, the client's
-// responses, tool calls and command lines.
+// parsed message and passes, rewrites or denies it. Policy.DecideArgs decides the arguments of Codex.
+//
+// Packages below it decide by the same compiled Policy: toolcall about tool calls and program starts, serverrequest about
+// Codex's requests and the client's answers, and reported about the settings that Codex reports. Package replay decides
+// again about what the log has.
 //
 // The package is pure: it has no clock, goroutine or file access. State has the facts that a
 // decision depends on, and the interface Paths resolves paths. A Policy is immutable and safe for
@@ -14,7 +16,7 @@
 //   - a second decision about the result changes nothing;
 //   - a message of an unknown form is denied.
 //
-// It does not know a thread's settings from before the bridge, which Verify checks, or the effect
+// It does not know a thread's settings from before the bridge, which package reported checks, or the effect
 // of a command, which rules and approvals limit. Package methods has the verdicts for methods;
 // methodTable has the fields that this package checks.
 //

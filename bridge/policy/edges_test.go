@@ -9,6 +9,8 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -124,7 +126,7 @@ func TestMountedProtectedPathsStayInSandbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "Bash", Input: input.Root(), Cwd: "/code/proj", Shell: "bash"}, st); d.Verdict != test.verdict {
+		if d := toolcall.Decide(compile(t, cfg), toolcall.Call{Name: "Bash", Input: input.Root(), Cwd: "/code/proj", Shell: "bash"}, st); d.Verdict != test.verdict {
 			t.Errorf("%s: %v, %v", name, d.Verdict, d.Err)
 		}
 	}
@@ -142,13 +144,13 @@ func TestFirstReasonOfToolCall(t *testing.T) {
 	st := state()
 	st.Agent = &policy.AgentSettings{Models: []string{"bad"}}
 	for model, want := range map[string]string{"good": "No agents: spawn_agent", "worse": "No agents: spawn_agent"} {
-		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "spawn_agent", Input: input.Root(), Model: model}, st)
+		d := toolcall.Decide(compile(t, cfg), toolcall.Call{Name: "spawn_agent", Input: input.Root(), Model: model}, st)
 		if d.Err == nil || !strings.Contains(d.Err.Message, want) {
 			t.Errorf("by %s: %v", model, d.Err)
 		}
 	}
 	cfg.Rules = nil
-	d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "spawn_agent", Input: input.Root(), Model: "worse"}, st)
+	d := toolcall.Decide(compile(t, cfg), toolcall.Call{Name: "spawn_agent", Input: input.Root(), Model: "worse"}, st)
 	if d.Err == nil || !strings.Contains(d.Err.Message, "worse") {
 		t.Error(d.Err)
 	}
@@ -295,7 +297,7 @@ func TestRulesInWritableRoots(t *testing.T) {
 	st.Escalation = rules.Sandboxed
 	st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true}
 	for cwd, asked := range map[string]bool{"/code/proj": false, "/code/proj/sub": false, "/srv/out": false, "/srv/out/x": false, "/srv": true, "/etc": true} {
-		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "Bash", Input: input.Root(), Cwd: cwd, Shell: "bash"}, st)
+		d := toolcall.Decide(compile(t, cfg), toolcall.Call{Name: "Bash", Input: input.Root(), Cwd: cwd, Shell: "bash"}, st)
 		if d.Verdict == policy.Deny || d.Ask != asked {
 			t.Errorf("in %s: asked %t, %v", cwd, d.Ask, d.Err)
 		}
@@ -366,7 +368,7 @@ func TestOfferedResults(t *testing.T) {
 		`{}`:                                         `{"decision":"accept"} {"decision":"acceptForSession"} {"decision":"decline"} {"decision":"cancel"}`,
 	} {
 		var got []string
-		for _, raw := range policy.OfferedResults(commandQuestion, value(t, params)) {
+		for _, raw := range serverrequest.OfferedResults(commandQuestion, value(t, params)) {
 			got = append(got, string(raw))
 		}
 		if strings.Join(got, " ") != want {
@@ -411,7 +413,7 @@ func TestPatchThatCodexAsksAbout(t *testing.T) {
 		st := state()
 		st.Paths = paths
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
-		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
+		d := toolcall.Decide(compile(t, cfg), toolcall.Call{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
 		if d.Verdict != want {
 			t.Errorf("%s: %v, %v", files, d.Verdict, d.Err)
 		}
@@ -432,7 +434,7 @@ func TestRulesOfPatchedFiles(t *testing.T) {
 		}
 		st := state()
 		st.Thread.Sandbox = "workspace-write"
-		d := compile(t, cfg).DecideTool(policy.ToolCall{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
+		d := toolcall.Decide(compile(t, cfg), toolcall.Call{Name: "apply_patch", Input: value(t, string(raw)), Cwd: "/code/proj"}, st)
 		if want == "" && d.Verdict != policy.Pass || want != "" && (d.Err == nil || !strings.Contains(d.Err.Message, want)) {
 			t.Errorf("%s: %v, %v", file, d.Verdict, d.Err)
 		}

@@ -13,82 +13,77 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const (
-	ruleEscalation = "policy.escalation"
-	ruleProtected  = "policy.protected_paths"
-	ruleSecrets    = "secrets" // State.Secrets; doctor has the same name
-)
+// LeaveReason is the rule and the reason why an action would or may leave the sandbox. The zero
+// LeaveReason is that of an action that stays.
+type LeaveReason struct{ Rule, Reason string }
 
-// leaveReason is the rule and the reason why an action would or may leave the sandbox. The zero
-// leaveReason is that of an action that stays.
-type leaveReason struct{ rule, reason string }
+// Leaves reports whether the action would or may leave the sandbox.
+func (l LeaveReason) Leaves() bool { return l.Rule != "" }
 
-func (l leaveReason) leaves() bool { return l.rule != "" }
-
-// callLeaveReason judges by the model's own call.
-func callLeaveReason(st State) leaveReason {
+// CallLeaveReason judges by the model's own call.
+func CallLeaveReason(st State) LeaveReason {
 	switch st.Escalation {
 	case rules.Sandboxed:
-		return leaveReason{}
+		return LeaveReason{}
 	case rules.Escalated:
-		return leaveReason{rule: ruleEscalation, reason: "the model requests to run it outside the sandbox"}
+		return LeaveReason{Rule: RuleEscalation, Reason: "the model requests to run it outside the sandbox"}
 	}
-	return leaveReason{rule: ruleEscalation, reason: "the bridge can't find out whether it would run in the sandbox"}
+	return LeaveReason{Rule: RuleEscalation, Reason: "the bridge can't find out whether it would run in the sandbox"}
 }
 
-// patchLeaveReason compares the paths of a patch with the writable roots. Measured with Codex
+// PatchLeaveReason compares the paths of a patch with the writable roots. Measured with Codex
 // 0.169: it writes an accepted patch anywhere.
-func (p *Policy) patchLeaveReason(method string, params rpc.Value, st State) leaveReason {
+func (p *Policy) PatchLeaveReason(method string, params rpc.Value, st State) LeaveReason {
 	paths := st.RequestedFiles(method, params)
 	if len(paths) == 0 {
-		return leaveReason{rule: ruleRoots, reason: "its files are unknown"}
+		return LeaveReason{Rule: RuleRoots, Reason: "its files are unknown"}
 	}
 	if st.Thread == nil {
-		return leaveReason{rule: ruleRoots, reason: "its thread's writable folders are unknown"}
+		return LeaveReason{Rule: RuleRoots, Reason: "its thread's writable folders are unknown"}
 	}
 	limit := p.patchLimit(st)
-	roots := p.allowed(st, st.Thread.Workspace)
+	roots := p.Allowed(st, st.Thread.Workspace)
 	for _, text := range paths {
 		found, err := st.Readings(text)
 		switch {
 		case text == "":
-			return leaveReason{rule: ruleRoots, reason: "what it changes is not known"}
+			return LeaveReason{Rule: RuleRoots, Reason: "what it changes is not known"}
 		case err != nil:
-			return leaveReason{rule: ruleRoots, reason: display.Clip(text) + " can't be resolved: " + err.Error()}
+			return LeaveReason{Rule: RuleRoots, Reason: display.Clip(text) + " can't be resolved: " + err.Error()}
 		}
-		if link := policyFileLink(found); link != "" {
-			return leaveReason{rule: ruleProtected, reason: link + " leads to a policy file by a link"}
+		if link := PolicyFileLink(found); link != "" {
+			return LeaveReason{Rule: RuleProtected, Reason: link + " leads to a policy file by a link"}
 		}
 		for _, path := range found {
-			if at := p.fileLeaveReason(path, limit, roots, st); at.leaves() {
+			if at := p.fileLeaveReason(path, limit, roots, st); at.Leaves() {
 				return at
 			}
 		}
 	}
-	return leaveReason{}
+	return LeaveReason{}
 }
 
 // patchLimit returns what a patch may write in the thread of st, which is not nil.
-func (p *Policy) patchLimit(st State) level {
-	if own, ok := parseMode(st.Thread.Sandbox); ok {
+func (p *Policy) patchLimit(st State) Level {
+	if own, ok := ParseMode(st.Thread.Sandbox); ok {
 		return min(p.maxLevel, own)
 	}
 	return p.maxLevel
 }
 
 // fileLeaveReason compares one reading of a path of a patch with the writable roots.
-func (p *Policy) fileLeaveReason(path string, limit level, roots []string, st State) leaveReason {
+func (p *Policy) fileLeaveReason(path string, limit Level, roots []string, st State) LeaveReason {
 	switch {
 	case limit == ReadOnly:
-		return leaveReason{rule: ruleSandbox, reason: "to write " + path + " is more than read-only"}
-	case limit == WorkspaceWrite && !writableBelowAny(roots, path):
-		return leaveReason{rule: ruleRoots, reason: path + " is " + outsideReason(path)}
-	case st.overlapsSensitive(path):
-		return leaveReason{rule: ruleSandbox, reason: path + " is, or contains, a file of Codex or of the policy"}
-	case p.isProtected(roots, path):
-		return leaveReason{rule: ruleProtected, reason: path + " is in one of policy.protected_paths"}
+		return LeaveReason{Rule: RuleSandbox, Reason: "to write " + path + " is more than read-only"}
+	case limit == WorkspaceWrite && !WritableBelowAny(roots, path):
+		return LeaveReason{Rule: RuleRoots, Reason: path + " is " + outsideReason(path)}
+	case st.OverlapsSensitive(path):
+		return LeaveReason{Rule: RuleSandbox, Reason: path + " is, or contains, a file of Codex or of the policy"}
+	case p.IsProtected(roots, path):
+		return LeaveReason{Rule: RuleProtected, Reason: path + " is in one of policy.protected_paths"}
 	}
-	return leaveReason{}
+	return LeaveReason{}
 }
 
 // compileEscalation compiles policy.escalation and policy.protected_paths.
@@ -111,9 +106,9 @@ func (p *Policy) compileEscalation(cfg config.Policy) error {
 	return nil
 }
 
-// keepsInSandbox reports whether an acceptance under an approval policy keeps a command in the
+// KeepsInSandbox reports whether an acceptance under an approval policy keeps a command in the
 // sandbox.
-func keepsInSandbox(approval []byte) bool {
+func KeepsInSandbox(approval []byte) bool {
 	doc, err := rpc.ParseValue(approval)
 	if err != nil {
 		return false
@@ -127,35 +122,35 @@ func keepsInSandbox(approval []byte) bool {
 
 // RerunsOutside reports whether Codex may run an accepted command again outside the sandbox under
 // the approval policy. It returns true for an unknown policy.
-func RerunsOutside(approval json.RawMessage) bool { return !keepsInSandbox(approval) }
+func RerunsOutside(approval json.RawMessage) bool { return !KeepsInSandbox(approval) }
 
-// leavesMark begins the reason that a person sees if an action would leave the sandbox.
-const leavesMark = "[codex-bridge: leaves the sandbox] "
+// LeavesMark begins the reason that a person sees if an action would leave the sandbox.
+const LeavesMark = "[codex-bridge: leaves the sandbox] "
 
-// marked returns the reason for a person, with leavesMark. Characters that can't be seen are
+// Marked returns the reason for a person, with LeavesMark. Characters that can't be seen are
 // escaped: the reason may have the name of a file that the model has chosen.
-func (l leaveReason) marked() string {
-	return leavesMark + display.Line(l.reason)
+func (l LeaveReason) Marked() string {
+	return LeavesMark + display.Line(l.Reason)
 }
 
-// refuseEscalation refuses an action that would leave the sandbox. Measured with Codex 0.169: after
+// RefuseEscalation refuses an action that would leave the sandbox. Measured with Codex 0.169: after
 // a decline the model gets "rejected by user" for a command and "patch rejected by user" for a
 // patch, without a reason.
-func (p *Policy) refuseEscalation(method string, at leaveReason) Decision {
-	reason := "it would leave the sandbox: " + at.reason
+func (p *Policy) RefuseEscalation(method string, at LeaveReason) Decision {
+	reason := "it would leave the sandbox: " + at.Reason
 	err := NewRefusalError(rpc.CodeRefused, Refusal{
-		Method: method, Rule: ruleEscalation, Reason: reason, Origin: p.OriginOrDefault(ruleEscalation),
+		Method: method, Rule: RuleEscalation, Reason: reason, Origin: p.OriginOrDefault(RuleEscalation),
 		Hint: `run it yourself, or set policy.escalation = "ask"`,
 	})
 	return Decision{Verdict: Deny, Err: err, Answer: DeclineResult(method, reason)}
 }
 
-// isUnasked reports whether a patch of st.Files changes a file that must not be changed without a question,
+// ChangesUnasked reports whether a patch of st.Files changes a file that must not be changed without a question,
 // and Codex would neither ask nor have its sandbox refuse the change.
 //
 // Measured with Codex 0.169: it asks about a path with a governing folder at the top of the workspace, as
 // the patch spells it, and not about one below.
-func (p *Policy) isUnasked(st State) bool {
+func (p *Policy) ChangesUnasked(st State) bool {
 	if st.Thread == nil {
 		return false
 	}
@@ -165,11 +160,11 @@ func (p *Policy) isUnasked(st State) bool {
 			return false
 		}
 	}
-	roots := p.allowed(st, st.ThreadWorkspace())
+	roots := p.Allowed(st, st.ThreadWorkspace())
 	return slices.ContainsFunc(st.Files, func(name string) bool {
 		found, err := st.Readings(name)
-		return err != nil || policyFileLink(found) != "" || slices.ContainsFunc(found, func(path string) bool {
-			return withinAny(roots, path) && p.fileLeaveReason(path, p.patchLimit(st), roots, st).leaves()
+		return err != nil || PolicyFileLink(found) != "" || slices.ContainsFunc(found, func(path string) bool {
+			return WithinAny(roots, path) && p.fileLeaveReason(path, p.patchLimit(st), roots, st).Leaves()
 		})
 	})
 }

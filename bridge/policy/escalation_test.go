@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -38,10 +39,10 @@ func TestRulesAllowNoReruns(t *testing.T) {
 		st.Escalation = rules.Sandboxed
 		st.Thread = &test.thread
 		st.Thread.ID, st.Thread.Workspace, st.Thread.Sandbox = "T", "/code/proj", "workspace-write"
-		if got := p.AcceptStaysInSandbox(commandQuestion, params, st); got != test.stays {
+		if got := serverrequest.AcceptStaysInSandbox(p, commandQuestion, params, st); got != test.stays {
 			t.Errorf("%s: stays %v, want %v", test.name, got, test.stays)
 		}
-		if got := p.DecideRequest(commandQuestion, params, st).Verdict == policy.Accept; got != test.stays {
+		if got := serverrequest.Decide(p, commandQuestion, params, st).Verdict == policy.Accept; got != test.stays {
 			t.Errorf("%s: accepted by the rule: %v, want %v", test.name, got, test.stays)
 		}
 	}
@@ -71,7 +72,7 @@ func TestQuestionsUnderSandboxApproval(t *testing.T) {
 		st.Escalation = rules.Sandboxed
 		st.Thread.Approval = json.RawMessage(test.approval)
 		params := value(t, `{"threadId":"T","command":"make","reason":`+strconv.Quote(test.reason)+`}`)
-		if got := p.RunsInSandbox(commandQuestion, params, st); got != test.remains {
+		if got := serverrequest.RunsInSandbox(p, commandQuestion, params, st); got != test.remains {
 			t.Errorf("%s, %q: remains %v, want %v", test.approval, test.reason, got, test.remains)
 		}
 	}
@@ -98,15 +99,15 @@ func TestPatchesOfSensitiveFiles(t *testing.T) {
 		st.Thread.Sandbox = "danger-full-access"
 		st.Files = []string{"/home/ada/other", path}
 		params := value(t, `{"threadId":"T","itemId":"i"}`)
-		if got := p.RunsInSandbox(fileQuestion, params, st); got != remains {
+		if got := serverrequest.RunsInSandbox(p, fileQuestion, params, st); got != remains {
 			t.Errorf("%s: remains %v, want %v", path, got, remains)
 		}
-		d := p.DecideRequest(fileQuestion, params, st)
+		d := serverrequest.Decide(p, fileQuestion, params, st)
 		if refused := d.Verdict == policy.Deny; refused == remains {
 			t.Errorf("%s: %+v", path, d)
 		}
 		legacy := value(t, `{"fileChanges":{`+strconv.Quote(path)+`:{"type":"add","content":""}}}`)
-		if got := p.RunsInSandbox("applyPatchApproval", legacy, st); got != remains {
+		if got := serverrequest.RunsInSandbox(p, "applyPatchApproval", legacy, st); got != remains {
 			t.Errorf("%s, legacy: remains %v, want %v", path, got, remains)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 
 // UseExceptions returns the decision that logs the use of exceptions for a call that passes.
 func UseExceptions(used []rules.Exception) Decision {
-	return Decision{Verdict: Accept, Changes: exceptionChanges(rules.Match{Exceptions: used})}
+	return Decision{Verdict: Accept, Changes: ExceptionChanges(rules.Match{Exceptions: used})}
 }
 
-// exceptionChanges returns a change for each exception of a match except its rule.
-func exceptionChanges(m rules.Match) (all []Change) {
+// ExceptionChanges returns a change for each exception of a match except its rule.
+func ExceptionChanges(m rules.Match) (all []Change) {
 	for _, one := range m.Exceptions {
 		if one.Rule != m.Rule {
 			all = append(all, Change{Field: "result", Rule: RuleRule, Reason: one.Rule.Why() + ": " + display.Clip(one.Part), Origin: one.Rule.Origin.String()})

@@ -19,17 +19,17 @@ func decideExecCwd(c folders) folders {
 	}
 	text, ok := v.Text()
 	if !ok {
-		c.refuse(rpc.CodeInvalidParams, "params.cwd", ruleProtocol, "cwd is "+v.Kind().String(), "send the absolute path of a folder")
+		c.refuse(rpc.CodeInvalidParams, "params.cwd", RuleProtocol, "cwd is "+v.Kind().String(), "send the absolute path of a folder")
 		return c
 	}
 	path, err := c.st.ResolveCwd(text)
 	switch {
 	case err != nil:
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
-	case !withinAny(c.readableFolders(), path):
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleRoots, path+" is "+outsideRoots, "open a thread in that folder first")
+		c.refuse(rpc.CodeRefused, "params.cwd", RuleRoots, FormatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable folder")
+	case !WithinAny(c.readableFolders(), path):
+		c.refuse(rpc.CodeRefused, "params.cwd", RuleRoots, path+" is "+outsideRoots, "open a thread in that folder first")
 	case path != text:
-		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path of the folder")
+		c.setField("cwd", JSONString(path), RuleRoots, "the bridge sends the canonical path of the folder")
 	}
 	return c
 }
@@ -44,12 +44,12 @@ func decideExecSandbox(c folders) (_ folders, turn turnSandbox) {
 		return c, turn
 	}
 	writes := !IsUnset(profile) || !IsUnset(object) && !object.Get("type").Is(typeNames[ReadOnly])
-	if writes && c.p.maxLevel == WorkspaceWrite && len(c.p.profileEntries(c.st, []string{c.workspace}, nil)) > 0 {
+	if writes && c.p.maxLevel == WorkspaceWrite && len(c.p.ProfileEntries(c.st, []string{c.workspace}, nil)) > 0 {
 		const reason = "the command could write protected files of its folder"
 		if profile.Exists() {
-			c.dropField("permissionProfile", ruleProtected, reason)
+			c.dropField("permissionProfile", RuleProtected, reason)
 		}
-		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleProtected, reason)
+		c.setField("sandboxPolicy", sandboxPolicy{}.json(), RuleProtected, reason)
 		return c, turn
 	}
 	if !IsUnset(profile) {
@@ -63,7 +63,7 @@ func decideExecSandbox(c folders) (_ folders, turn turnSandbox) {
 			}
 			return c, turn
 		case !ok:
-			to, rule, reason = ReadOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
+			to, rule, reason = ReadOnly, RuleSandbox, "the rights of the profile "+FormatValue(profile)+" are unknown"
 		case to == asked:
 			reason = "the bridge sends a sandboxPolicy, so that Codex's configuration has no effect"
 		}
@@ -73,7 +73,7 @@ func decideExecSandbox(c folders) (_ folders, turn turnSandbox) {
 		return c, turn
 	}
 	if IsUnset(object) {
-		c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleSandbox, "if omitted, Codex would use its default; send a sandboxPolicy if the command needs more")
+		c.setField("sandboxPolicy", sandboxPolicy{}.json(), RuleSandbox, "if omitted, Codex would use its default; send a sandboxPolicy if the command needs more")
 		return c, turn
 	}
 	turn = c.decideSandboxPolicy(object)
@@ -93,7 +93,7 @@ func (c *request) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
 		return false
 	}
 	if len(c.st.Secrets) > 0 {
-		c.refuse(rpc.CodeRefused, "params", ruleSecrets, "the bridge can't hide "+c.st.Secrets[0]+", which has a secret of the bridge, from this command",
+		c.refuse(rpc.CodeRefused, "params", RuleSecrets, "the bridge can't hide "+c.st.Secrets[0]+", which has a secret of the bridge, from this command",
 			"run it in a turn of a thread, which hides the file, or keep the secret elsewhere (see \"secrets\" in codex-bridge doctor)")
 		return true
 	}
@@ -108,7 +108,7 @@ func (c *request) refuseDeniedExec(object, profile rpc.Value) (ends bool) {
 	if !namesUserProfile(name) {
 		return false
 	}
-	c.refuse(rpc.CodeRefused, "params", ruleUser, "the bridge can't keep what the permissions profile "+name+" of "+originUser+" denies for this command",
+	c.refuse(rpc.CodeRefused, "params", RuleUser, "the bridge can't keep what the permissions profile "+name+" of "+originUser+" denies for this command",
 		"run it in a turn of a thread, which keeps the profile, or remove default_permissions from Codex's configuration")
 	return true
 }
@@ -130,14 +130,14 @@ func (c *request) decideExecEnv() {
 		return
 	}
 	if v.Kind() != rpc.Object {
-		c.dropField("env", ruleSandbox, "env is "+v.Kind().String()+", not an object")
+		c.dropField("env", RuleSandbox, "env is "+v.Kind().String()+", not an object")
 		return
 	}
 	for name := range v.Members() {
 		if slices.Contains(allowedEnv, name) || strings.HasPrefix(name, "LC_") {
 			continue
 		}
-		c.refuse(rpc.CodeRefused, "params.env."+name, ruleSandbox,
+		c.refuse(rpc.CodeRefused, "params.env."+name, RuleSandbox,
 			"an environment variable could change the program that Codex uses as its sandbox",
 			"remove it, or set it in the command: [\"env\", \"NAME=value\", …]")
 		return

@@ -11,14 +11,14 @@ import (
 func (c *request) readableFolders() []string {
 	var out []string
 	for _, folder := range c.st.Workspaces {
-		if isUsableWorkspace(c.st, folder) {
+		if IsUsableWorkspace(c.st, folder) {
 			out = append(out, folder)
 		}
 	}
-	if isUsableWorkspace(c.st, c.st.StartFolder) {
+	if IsUsableWorkspace(c.st, c.st.StartFolder) {
 		out = append(out, c.st.StartFolder)
 	}
-	return append(out, c.p.allowed(c.st, "")...)
+	return append(out, c.p.Allowed(c.st, "")...)
 }
 
 const outsideRoots = "outside this conversation's workspaces and policy.writable_roots"
@@ -29,17 +29,17 @@ func (c *request) decideReadPath() {
 	v := c.params.Get("path")
 	text, ok := v.Text()
 	if !ok {
-		c.refuse(rpc.CodeInvalidParams, "params.path", ruleProtocol, "path is "+v.Kind().String(), "send an absolute path")
+		c.refuse(rpc.CodeInvalidParams, "params.path", RuleProtocol, "path is "+v.Kind().String(), "send an absolute path")
 		return
 	}
 	path, err := c.st.Canonical(text)
 	switch {
 	case err != nil:
-		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, formatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable file or folder")
-	case !withinAny(c.readableFolders(), path):
-		c.refuse(rpc.CodeRefused, "params.path", ruleRoots, path+" is "+outsideRoots, "open a thread in its folder first")
+		c.refuse(rpc.CodeRefused, "params.path", RuleRoots, FormatValue(v)+" can't be resolved: "+err.Error(), "send the absolute path of a readable file or folder")
+	case !WithinAny(c.readableFolders(), path):
+		c.refuse(rpc.CodeRefused, "params.path", RuleRoots, path+" is "+outsideRoots, "open a thread in its folder first")
 	case path != text:
-		c.setField("path", JSONString(path), ruleRoots, "the bridge sends the canonical path")
+		c.setField("path", JSONString(path), RuleRoots, "the bridge sends the canonical path")
 	}
 }
 
@@ -51,13 +51,13 @@ func decideSearchRoots(c folders, fields []string) {
 		return
 	}
 	readable := c.readableFolders()
-	f := c.filterPaths(v, func(path string) bool { return withinAny(readable, path) })
+	f := c.filterPaths(v, func(path string) bool { return WithinAny(readable, path) })
 	switch {
 	case !f.changed:
 	case len(f.kept) == 0 && f.refused:
-		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, f.reason(), "open a thread in the folder first")
+		c.refuse(rpc.CodeRefused, "params."+field, RuleRoots, f.reason(), "open a thread in the folder first")
 	default:
-		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
+		c.setField(field, jsonArray(f.kept), RuleRoots, f.reason())
 	}
 }
 
@@ -65,12 +65,12 @@ func decideSearchRoots(c folders, fields []string) {
 // hooks or plugins of a folder. A project configuration that is a link must lead to a readable
 // folder.
 func (c *request) canReadFolder(readable []string, folder string) bool {
-	if !withinAny(readable, folder) {
+	if !WithinAny(readable, folder) {
 		return false
 	}
 	for at := folder; ; at = filepath.Dir(at) {
 		file := filepath.Join(at, ".codex", "config.toml")
-		if leads, err := c.st.Canonical(file); err != nil || leads != file && !withinAny(readable, leads) {
+		if leads, err := c.st.Canonical(file); err != nil || leads != file && !WithinAny(readable, leads) {
 			return false
 		}
 		if filepath.Dir(at) == at {
@@ -91,11 +91,11 @@ func (c *request) decideReadCwd() {
 	path, err := c.st.ResolveCwd(text)
 	switch {
 	case !ok || err != nil:
-		c.dropField("cwd", ruleRoots, formatValue(v)+" can't be resolved")
+		c.dropField("cwd", RuleRoots, FormatValue(v)+" can't be resolved")
 	case !c.canReadFolder(c.readableFolders(), path):
-		c.dropField("cwd", ruleRoots, path+" is "+outsideRoots+", or its configuration is")
+		c.dropField("cwd", RuleRoots, path+" is "+outsideRoots+", or its configuration is")
 	case !v.Is(path):
-		c.setField("cwd", JSONString(path), ruleRoots, "the bridge sends the canonical path")
+		c.setField("cwd", JSONString(path), RuleRoots, "the bridge sends the canonical path")
 	}
 }
 
@@ -112,7 +112,7 @@ func decideReadCwds(c folders, fields []string) {
 		f = c.filterPaths(v, func(path string) bool { return c.canReadFolder(readable, path) })
 	}
 	if f.changed {
-		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
+		c.setField(field, jsonArray(f.kept), RuleRoots, f.reason())
 	}
 }
 
@@ -131,11 +131,11 @@ func (c *request) decideMarketplace(fields []string) {
 	if c.st.Home != "" {
 		readable = append(readable, filepath.Join(c.st.Home, ".agents"))
 	}
-	path, err := c.st.Canonical(textOf(v))
+	path, err := c.st.Canonical(TextOf(v))
 	switch {
-	case err != nil || !withinAny(readable, path):
-		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, formatValue(v)+" is "+outsideRoots, "open a thread in its folder first")
+	case err != nil || !WithinAny(readable, path):
+		c.refuse(rpc.CodeRefused, "params."+field, RuleRoots, FormatValue(v)+" is "+outsideRoots, "open a thread in its folder first")
 	case !v.Is(path):
-		c.setField(field, JSONString(path), ruleRoots, "the bridge sends the canonical path")
+		c.setField(field, JSONString(path), RuleRoots, "the bridge sends the canonical path")
 	}
 }

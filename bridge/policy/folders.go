@@ -27,15 +27,15 @@ func (c *folders) filterPaths(v rpc.Value, ok func(path string) bool) pathList {
 		switch {
 		case e.Kind() != rpc.String:
 			f.invalid = true
-			f.reject(formatValue(e) + " is not a path")
+			f.reject(FormatValue(e) + " is not a path")
 		case err != nil:
 			f.lost = true
-			f.reject(formatValue(e) + " can't be resolved: " + err.Error())
+			f.reject(FormatValue(e) + " can't be resolved: " + err.Error())
 		case !ok(path):
-			f.reject(formatValue(e) + " is " + path + ", " + c.barredReason(path))
+			f.reject(FormatValue(e) + " is " + path + ", " + c.barredReason(path))
 		default:
 			if path != text {
-				f.addReason(formatValue(e) + " becomes its canonical path " + path)
+				f.addReason(FormatValue(e) + " becomes its canonical path " + path)
 			}
 			f.kept = append(f.kept, path)
 		}
@@ -56,7 +56,7 @@ func (c *folders) filterWritable(v rpc.Value, ok func(path string) bool) pathLis
 		}
 		return true
 	})
-	f.lost = f.lost || slices.ContainsFunc(rejected, func(path string) bool { return !withinAny(f.kept, path) })
+	f.lost = f.lost || slices.ContainsFunc(rejected, func(path string) bool { return !WithinAny(f.kept, path) })
 	return f
 }
 
@@ -97,13 +97,13 @@ func keepWorkspaceRoots(c folders, v rpc.Value) folders {
 	f := c.filterWritable(v, c.rootFilter(v))
 	switch {
 	case f.invalid:
-		c.refuse(rpc.CodeInvalidParams, "params."+field, ruleProtocol, f.reason(), "send an array of paths")
+		c.refuse(rpc.CodeInvalidParams, "params."+field, RuleProtocol, f.reason(), "send an array of paths")
 	case !f.changed:
 	case len(f.kept) == 0:
-		c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, f.reason(), otherRoots)
+		c.refuse(rpc.CodeRefused, "params."+field, RuleRoots, f.reason(), otherRoots)
 	default:
 		c.keepRemovedRoots("params."+field, v, f.kept)
-		c.setField(field, jsonArray(f.kept), ruleRoots, f.reason())
+		c.setField(field, jsonArray(f.kept), RuleRoots, f.reason())
 		c.changes[len(c.changes)-1].Narrows = f.lost
 	}
 	c.keepOuterRoots(field, f.kept)
@@ -118,7 +118,7 @@ const otherRoots = "send the workspace as cwd and root, or open a thread with th
 func (c *folders) rootFilter(list rpc.Value) func(path string) bool {
 	var all []string
 	for e := range list.Elements() {
-		if at, err := c.st.Canonical(textOf(e)); err == nil && c.canWorkIn(at) {
+		if at, err := c.st.Canonical(TextOf(e)); err == nil && c.canWorkIn(at) {
 			all = append(all, at)
 		}
 	}
@@ -152,13 +152,13 @@ func keepEnvironments(c folders) folders {
 		raw, why := c.decideEnvironment(e, &f)
 		at := "params." + field + "[" + strconv.Itoa(len(sent)) + "]"
 		if why != "" {
-			c.refuse(rpc.CodeRefused, at, ruleRoots, why, "send the environment local with the workspace, or open a thread there")
+			c.refuse(rpc.CodeRefused, at, RuleRoots, why, "send the environment local with the workspace, or open a thread there")
 			return c
 		}
 		sent = append(sent, string(raw))
 	}
 	if f.changed {
-		c.setField(field, []byte("["+strings.Join(sent, ",")+"]"), ruleRoots, f.reason())
+		c.setField(field, []byte("["+strings.Join(sent, ",")+"]"), RuleRoots, f.reason())
 		c.changes[len(c.changes)-1].Narrows = f.lost
 	}
 	return c
@@ -177,7 +177,7 @@ func (c *folders) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why s
 		}
 	}
 	if !e.Get("environmentId").Is("local") {
-		return nil, "only the environment local is allowed, not " + formatValue(e.Get("environmentId"))
+		return nil, "only the environment local is allowed, not " + FormatValue(e.Get("environmentId"))
 	}
 	text, _ := e.Get("cwd").Text() // "" has no canonical path
 	cwd, err := c.st.Canonical(text)
@@ -187,7 +187,7 @@ func (c *folders) decideEnvironment(e rpc.Value, f *pathList) (raw []byte, why s
 	case !c.canWorkIn(cwd) || c.isReplaceable(cwd):
 		return nil, cwd + " is " + c.barredReason(cwd)
 	case cwd != text:
-		f.addReason(formatValue(e.Get("cwd")) + " becomes its canonical path " + cwd)
+		f.addReason(FormatValue(e.Get("cwd")) + " becomes its canonical path " + cwd)
 	}
 	if cwd != c.workspace {
 		c.newlyWritable = append(c.newlyWritable, cwd)

@@ -8,9 +8,9 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// checkForm denies a message that does not have the form of Codex's schema. Codex also reads other
+// CheckForm denies a message that does not have the form of Codex's schema. Codex also reads other
 // forms, which the policy does not check.
-func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) *methods.Mismatch, subject, root string) Decision {
+func (p *Policy) CheckForm(d Decision, m *rpc.Message, check func(*rpc.Message) *methods.Mismatch, subject, root string) Decision {
 	switch d.Verdict {
 	case Pass:
 	case Rewrite:
@@ -31,7 +31,7 @@ func (p *Policy) checkForm(d Decision, m *rpc.Message, check func(*rpc.Message) 
 		field += "." + wrong.Path
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidParams, Refusal{
-		Method: subject, Rule: ruleProtocol, Field: field, Origin: p.OriginOrDefault(RuleMode),
+		Method: subject, Rule: RuleProtocol, Field: field, Origin: p.OriginOrDefault(RuleMode),
 		Reason: fmt.Sprintf("it is %s where Codex %s has %s", wrong.Found, methods.Measured, wrong.Want), Hint: "send it in the form of Codex's JSON schema",
 	})}
 }
@@ -63,7 +63,7 @@ func (c *request) dropUnknownFields() {
 		case ok:
 			c.dropField(key, RuleMode, "it reads like "+name+", and a later version of Codex may read it as that")
 		case !c.p.allowsUnknown:
-			c.dropField(key, ruleUnknown, newFieldReason(key))
+			c.dropField(key, RuleUnknown, newFieldReason(key))
 		}
 	}
 }
@@ -76,9 +76,9 @@ func (p *Policy) dropNewFields(m *rpc.Message, st State) Decision {
 		switch {
 		case c.err != nil, c.p.allowsUnknown, methods.HasParam(m.Kind, m.Method, key), slices.Contains(p.newer.Fields(m.Method), key):
 		case p.newer.Adds(m.Method): // without the field the request may do more
-			c.refuse(rpc.CodeInvalidParams, "params."+key, ruleUnknown, "the table of Codex "+p.newer.Covered()+" lets the method pass without this field", "remove it, or update codex-bridge")
+			c.refuse(rpc.CodeInvalidParams, "params."+key, RuleUnknown, "the table of Codex "+p.newer.Covered()+" lets the method pass without this field", "remove it, or update codex-bridge")
 		default:
-			c.dropField(key, ruleUnknown, newFieldReason(key))
+			c.dropField(key, RuleUnknown, newFieldReason(key))
 		}
 	}
 	return c.result()

@@ -11,6 +11,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/rpc"
 )
 
@@ -102,7 +103,7 @@ func TestOtherForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := p.DecideAnswer(policy.ServerRequest{Method: method, Params: params.Root()}, m, st)
+			d := serverrequest.DecideAnswer(p, serverrequest.Request{Method: method, Params: params.Root()}, m, st)
 			if d.Verdict == policy.Deny {
 				continue
 			}

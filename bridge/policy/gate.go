@@ -8,14 +8,12 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const ruleGate = "policy.gate"
-
-// gatedApproval is the approval policy that Codex gets while the bridge asks in its place.
+// GatedApproval is the approval policy that Codex gets while the bridge asks in its place.
 //
 // Measured with Codex 0.169: under untrusted, an accepted command that fails in the sandbox runs
 // again outside without a second question. Under on-request it stays inside unless the model
 // requests more, and then Codex asks. Questions about tools of MCP servers are the same under both.
-const gatedApproval = "on-request"
+const GatedApproval = "on-request"
 
 // gatesApproval reports whether the bridge asks in Codex's place if the client's approval policy is
 // approval.
@@ -38,9 +36,9 @@ func (c *approvalRule) applyApproval(to json.RawMessage, rule, reason string) se
 	found := sentApproval{gated: &gatedFalse}
 	if c.p.gatesApproval(to) {
 		found.gated = &gatedTrue
-		to = JSONString(gatedApproval)
+		to = JSONString(GatedApproval)
 		if rule == "" {
-			rule = ruleGate
+			rule = RuleGate
 		} else {
 			reason += "; "
 		}
@@ -59,8 +57,8 @@ func (c *approvalRule) applyApproval(to json.RawMessage, rule, reason string) se
 // untrusted.
 func (p *Policy) GateEnabled() bool { return p.gate && p.mode == config.Enforce }
 
-// isGated reports whether the bridge asks in Codex's place in the opened thread.
-func (s *SentSettings) isGated(st State) bool {
+// IsGated reports whether the bridge asks in Codex's place in the opened thread.
+func (s *SentSettings) IsGated(st State) bool {
 	switch {
 	case s != nil && s.Gated != nil:
 		return *s.Gated
@@ -70,24 +68,24 @@ func (s *SentSettings) isGated(st State) bool {
 	return false
 }
 
-// isGated reports whether the bridge asks about every command of the thread.
-func (t *Thread) isGated(p *Policy) bool {
+// IsGated reports whether the bridge asks about every command of the thread.
+func (t *Thread) IsGated(p *Policy) bool {
 	return t != nil && p.gate && t.Gated && keepsGate(t.Approval)
 }
 
 // keepsGate reports whether Codex leaves the questions about commands in the sandbox to the bridge.
 func keepsGate(approval json.RawMessage) bool {
 	d, err := rpc.ParseValue(approval)
-	return err == nil && (d.Root().Is(gatedApproval) || isReduced(d.Root()))
+	return err == nil && (d.Root().Is(GatedApproval) || IsReduced(d.Root()))
 }
 
 // ShownApproval returns the approval policy that the client sees in place of Codex's; nil if it
 // sees Codex's.
 func (p *Policy) ShownApproval(t *Thread) json.RawMessage {
 	switch {
-	case !p.granular && t.asksNothing():
+	case !p.granular && t.AsksNothing():
 		return json.RawMessage(`"never"`) // what the client sent, or what equals it
-	case t.isGated(p) && t.questions() == allQuestions:
+	case t.IsGated(p) && t.questions() == allQuestions:
 		return json.RawMessage(`"untrusted"`)
 	}
 	return nil

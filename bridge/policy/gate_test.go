@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -135,7 +136,7 @@ func TestDecideTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := compile(t, cfg).DecideTool(policy.ToolCall{ID: "c", Name: test.tool, Input: input.Root(), Cwd: "/code/proj", Shell: test.shell}, st)
+			d := toolcall.Decide(compile(t, cfg), toolcall.Call{ID: "c", Name: test.tool, Input: input.Root(), Cwd: "/code/proj", Shell: test.shell}, st)
 			got, said := pass, ""
 			switch {
 			case d.Verdict == policy.Deny:

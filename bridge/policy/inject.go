@@ -23,7 +23,7 @@ func (c *request) decideInjectedItems() {
 	n := 0
 	for item := range items.Elements() {
 		if reason := injectionReason(item); reason != "" {
-			c.refuse(rpc.CodeRefused, "params.items["+strconv.Itoa(n)+"]", ruleMethods, reason,
+			c.refuse(rpc.CodeRefused, "params.items["+strconv.Itoa(n)+"]", RuleMethods, reason,
 				`send plain messages only, or set policy.methods."thread/inject_items" = "allow"`)
 			return
 		}
@@ -34,14 +34,14 @@ func (c *request) decideInjectedItems() {
 // injectionReason returns why an item is not a plain message; "" if it is.
 func injectionReason(item rpc.Value) string {
 	if !item.Get("type").Is("message") {
-		return "an item of the type " + formatValue(item.Get("type")) + " would show the model calls or results that the bridge has not checked"
+		return "an item of the type " + FormatValue(item.Get("type")) + " would show the model calls or results that the bridge has not checked"
 	}
 	for key, v := range item.Members() {
 		switch key {
 		case "type":
 		case "role":
 			if !v.Is("user") && !v.Is("assistant") && !v.Is("developer") {
-				return "the message has the role " + formatValue(v) + ", and a client may speak as user, assistant or developer"
+				return "the message has the role " + FormatValue(v) + ", and a client may speak as user, assistant or developer"
 			}
 		case "id", "phase", "status":
 			if v.Kind() != rpc.String && v.Kind() != rpc.Null {
@@ -105,7 +105,7 @@ func contentReason(content rpc.Value) string {
 		if part.Get("type").Is("input_image") {
 			text = "image_url"
 		} else if !part.Get("type").Is("input_text") && !part.Get("type").Is("output_text") {
-			return "the message has more than texts and images: " + formatValue(part)
+			return "the message has more than texts and images: " + FormatValue(part)
 		}
 		for key, v := range part.Members() {
 			if key != "type" && key != text && key != "detail" || v.Kind() != rpc.String {

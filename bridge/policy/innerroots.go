@@ -34,8 +34,8 @@ func (c *folders) innerRoots(outer, configured []string) map[string]string {
 	}
 	inner := map[string]string{}
 	for _, root := range roots {
-		for _, folder := range c.st.withTemps(outer) {
-			if inner[root] == "" && c.st.isInnerRoot([]string{folder}, root) {
+		for _, folder := range c.st.WithTemps(outer) {
+			if inner[root] == "" && c.st.IsInnerRoot([]string{folder}, root) {
 				inner[root] = folder
 			}
 		}
@@ -49,13 +49,13 @@ func (c *folders) innerRoots(outer, configured []string) map[string]string {
 // the inner root, but later turns may.
 func (c *folders) refuseEnvironmentAround(inner map[string]string) {
 	for environment := range c.params.Get("environments").Elements() {
-		writable := c.absoluteRoots(slices.Values([]string{textOf(environment.Get("cwd"))}))
+		writable := c.absoluteRoots(slices.Values([]string{TextOf(environment.Get("cwd"))}))
 		if roots := environment.Get("runtimeWorkspaceRoots"); !IsUnset(roots) {
 			writable = c.absoluteRoots(textsOf(roots))
 		}
 		for _, root := range slices.Sorted(maps.Keys(inner)) {
-			if inTemp := slices.Contains(c.st.withTemps(nil), inner[root]); !inTemp && !withinAny(writable, root) {
-				c.refuse(rpc.CodeRefused, "params.environments", ruleRoots, "the thread would have the root "+root+" inside "+inner[root]+", but the environment has no root around it",
+			if inTemp := slices.Contains(c.st.WithTemps(nil), inner[root]); !inTemp && !WithinAny(writable, root) {
+				c.refuse(rpc.CodeRefused, "params.environments", RuleRoots, "the thread would have the root "+root+" inside "+inner[root]+", but the environment has no root around it",
 					"send the roots without an environment, or one of them around it")
 				return
 			}
@@ -64,9 +64,9 @@ func (c *folders) refuseEnvironmentAround(inner map[string]string) {
 	}
 }
 
-// isInnerRoot reports whether the profile must protect a root inside one of the folders.
-func (st State) isInnerRoot(folders []string, root string) bool {
-	return isInside(folders, root) && !st.overlapsSensitive(root)
+// IsInnerRoot reports whether the profile must protect a root inside one of the folders.
+func (st State) IsInnerRoot(folders []string, root string) bool {
+	return isInside(folders, root) && !st.OverlapsSensitive(root)
 }
 
 // isInside reports whether a root is inside one of the folders, and not in a .git or the like there. Of such a root Codex
@@ -78,7 +78,7 @@ func isInside(folders []string, root string) bool {
 // noteInnerRoots notes the roots of an opening thread that the bridge removes from a list although they are inside kept
 // ones or a temporary folder.
 func (c *folders) noteInnerRoots(list rpc.Value, kept []string) {
-	outer := c.st.withTemps(kept)
+	outer := c.st.WithTemps(kept)
 	for _, root := range c.absoluteRoots(textsOf(list)) {
 		if !slices.Contains(kept, root) && isInside(outer, root) {
 			c.removedInnerRoots = append(c.removedInnerRoots, root)
@@ -86,8 +86,8 @@ func (c *folders) noteInnerRoots(list rpc.Value, kept []string) {
 	}
 }
 
-// withTemps returns the folders and the temporary folders.
-func (st State) withTemps(folders []string) []string {
+// WithTemps returns the folders and the temporary folders.
+func (st State) WithTemps(folders []string) []string {
 	all := slices.Clone(folders)
 	for _, t := range st.Temps {
 		all = append(all, t.Path)
@@ -156,13 +156,13 @@ func (c *folders) outerRoots(folders []string) []string {
 		return folders // decideProfile asks whether Codex has loaded the thread
 	}
 	if c.st.RootsProblem != "" {
-		c.refuse(rpc.CodeRefused, "params.threadId", ruleRoots, "the bridge's record of the thread's roots can't be read: "+c.st.RootsProblem, hint+", or run codex-bridge doctor")
+		c.refuse(rpc.CodeRefused, "params.threadId", RuleRoots, "the bridge's record of the thread's roots can't be read: "+c.st.RootsProblem, hint+", or run codex-bridge doctor")
 		return nil
 	}
 	for _, root := range c.st.InnerRoots {
 		loaded := c.st.LoadedProfile != nil && c.st.LoadedProfile.protectsInner(root)
-		if !loaded && !isInside(c.st.withTemps(folders), root) {
-			c.refuse(rpc.CodeRefused, "params.threadId", ruleRoots, "the thread was opened with the root "+root+" inside another one that is not "+folders[0], hint)
+		if !loaded && !isInside(c.st.WithTemps(folders), root) {
+			c.refuse(rpc.CodeRefused, "params.threadId", RuleRoots, "the thread was opened with the root "+root+" inside another one that is not "+folders[0], hint)
 			return nil
 		}
 	}
@@ -290,7 +290,7 @@ func (c *folders) keepInnerRoots(field string, list rpc.Value, kept []string, no
 			if c.st.Thread != nil {
 				hint += ", or start a thread with it as one of runtimeWorkspaceRoots"
 			}
-			c.refuse(rpc.CodeRefused, field, ruleRoots, "the bridge would remove the root "+root+", which is inside "+folder+", and with it Codex's protection of its .git, .codex and .agents", hint)
+			c.refuse(rpc.CodeRefused, field, RuleRoots, "the bridge would remove the root "+root+", which is inside "+folder+", and with it Codex's protection of its .git, .codex and .agents", hint)
 			return
 		}
 	}
@@ -304,8 +304,8 @@ func (c *request) keepOuterRoots(field string, roots []string) {
 	}
 	t := c.st.Thread
 	for _, root := range t.Profile.InnerRoots() {
-		if !withinAny(roots, root) && t.Profile.InTemps[root] == nil {
-			c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, "the thread was opened with the root "+root+", and would keep it also without a root around it",
+		if !WithinAny(roots, root) && t.Profile.InTemps[root] == nil {
+			c.refuse(rpc.CodeRefused, "params."+field, RuleRoots, "the thread was opened with the root "+root+", and would keep it also without a root around it",
 				"send a root around it, too, or start another thread")
 			return
 		}
@@ -318,7 +318,7 @@ func (st State) foldersInTemps(entries map[string]any, folders []string) map[str
 	inside := map[string][]string{}
 	for at, access := range entries {
 		for _, t := range st.Temps {
-			if access == accessWrite && Within(t.Path, at) && !withinAny(folders, at) {
+			if access == accessWrite && Within(t.Path, at) && !WithinAny(folders, at) {
 				inside[at] = append(inside[at], t.key())
 			}
 		}

@@ -43,7 +43,7 @@ func sandboxWins(layers rpc.Value) bool {
 // managed configuration wins over that layer.
 func (d *Defaults) parseRank(layers rpc.Value) {
 	for _, layer := range activeLayers(layers) {
-		kind, cfg := textOf(layer.Get("name").Get("type")), layer.Get("config")
+		kind, cfg := TextOf(layer.Get("name").Get("type")), layer.Get("config")
 		mode, profile := !IsUnset(cfg.Get(sandboxModeKey)), !IsUnset(cfg.Get(defaultPermissionsKey))
 		switch {
 		case strings.HasPrefix(kind, managedLayer):
@@ -60,8 +60,8 @@ func (d *Defaults) parseRank(layers rpc.Value) {
 func (d *Defaults) parseReplaced(layers rpc.Value) {
 	var names []string
 	for _, layer := range activeLayers(layers) {
-		kind, cfg := textOf(layer.Get("name").Get("type")), layer.Get("config")
-		name := textOf(cfg.Get(defaultPermissionsKey))
+		kind, cfg := TextOf(layer.Get("name").Get("type")), layer.Get("config")
+		name := TextOf(cfg.Get(defaultPermissionsKey))
 		strong := kind == flagsLayer || strings.HasPrefix(kind, managedLayer)
 		if strong && name == d.Permissions && namesUserProfile(name) {
 			return
@@ -91,7 +91,7 @@ func (d *Defaults) parseReplaced(layers rpc.Value) {
 func (d *Defaults) parseDisabled(layers rpc.Value) {
 	for layer := range layers.Elements() {
 		cfg := layer.Get("config")
-		mode, profile := textOf(cfg.Get(sandboxModeKey)), textOf(cfg.Get(defaultPermissionsKey))
+		mode, profile := TextOf(cfg.Get(sandboxModeKey)), TextOf(cfg.Get(defaultPermissionsKey))
 		switch {
 		case mode == "" && profile == "":
 			continue

@@ -2,11 +2,12 @@ package policy
 
 import "codex-bridge.example/rpc"
 
-// level orders sandboxes by their rights.
-type level uint8
+// Level orders sandboxes by their rights.
+type Level uint8
 
+// The levels.
 const (
-	ReadOnly level = iota
+	ReadOnly Level = iota
 	WorkspaceWrite
 	FullAccess
 )
@@ -19,25 +20,26 @@ var (
 	builtinProfiles = [...]string{":read-only", ":workspace", ":danger-full-access"}
 )
 
-func (l level) String() string { return modeNames[l] }
+// String returns the mode of the level, as requests and the configuration name it.
+func (l Level) String() string { return modeNames[l] }
 
-// parseMode returns the level of a mode.
-func parseMode(mode string) (level, bool) {
+// ParseMode returns the level of a mode.
+func ParseMode(mode string) (Level, bool) {
 	for i, name := range modeNames {
 		if mode == name {
-			return level(i), true
+			return Level(i), true
 		}
 	}
 	return ReadOnly, false
 }
 
-// builtinProfileLevel returns the level of a builtin profile; false for others, whose rights are
+// BuiltinProfileLevel returns the level of a builtin profile; false for others, whose rights are
 // unknown. Measured with Codex 0.169: a configuration can't define a profile whose name starts with
 // a colon.
-func builtinProfileLevel(id string) (level, bool) {
+func BuiltinProfileLevel(id string) (Level, bool) {
 	for i, name := range builtinProfiles {
 		if id == name {
-			return level(i), true
+			return Level(i), true
 		}
 	}
 	return ReadOnly, false
@@ -45,10 +47,10 @@ func builtinProfileLevel(id string) (level, bool) {
 
 // levelNamed returns the level whose name in names is exactly v. Measured with Codex 0.169: it also
 // reads {"danger-full-access": null} as the string.
-func levelNamed(v rpc.Value, names []string) (level, bool) {
+func levelNamed(v rpc.Value, names []string) (Level, bool) {
 	for i, name := range names {
 		if v.Is(name) {
-			return level(i), true
+			return Level(i), true
 		}
 	}
 	return ReadOnly, false

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -90,7 +91,7 @@ func TestPatchWithoutFiles(t *testing.T) {
 	st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
 	decided := make(chan policy.Decision, 1)
 	go func() {
-		decided <- p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
+		decided <- toolcall.Decide(p, toolcall.Call{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}, st)
 	}()
 	select {
 	case <-decided:
@@ -126,11 +127,11 @@ func TestProtectedPathsInUnreadableLines(t *testing.T) {
 		st := state()
 		st.Escalation = rules.Sandboxed
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-		use := policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}
-		if d := compile(t, cfg).DecideTool(use, st); d.Verdict != want {
+		use := toolcall.Call{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}
+		if d := toolcall.Decide(compile(t, cfg), use, st); d.Verdict != want {
 			t.Errorf("%.40q: %v, %v", line, d.Verdict, d.Err)
 		}
-		if d := compile(t, own).DecideTool(use, st); d.Verdict != policy.Pass {
+		if d := toolcall.Decide(compile(t, own), use, st); d.Verdict != policy.Pass {
 			t.Errorf("%.40q where Codex protects all: %v, %v", line, d.Verdict, d.Err)
 		}
 	}
@@ -150,7 +151,7 @@ func TestPatchWithUnclearName(t *testing.T) {
 			st := state()
 			st.Escalation = rules.Sandboxed
 			st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-			d := compile(t, cfg).DecideTool(policy.ToolCall{Name: tool, Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}, st)
+			d := toolcall.Decide(compile(t, cfg), toolcall.Call{Name: tool, Shell: "bash", Cwd: "/code/proj", Input: value(t, string(raw))}, st)
 			if d.Verdict != policy.Deny {
 				t.Errorf("%s of %q: %v, %v", tool, name, d.Verdict, d.Err)
 			}
@@ -182,7 +183,7 @@ func TestLinesThatMoveTheTopOfTheWorkspace(t *testing.T) {
 		st := state()
 		st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Profile: policy.Profile{Defined: true, Protected: [][]string{{".github"}}}}
 		st.Escalation = rules.Sandboxed
-		d := p.DecideTool(policy.ToolCall{Name: "Bash", Input: value(t, `{"command":"`+command+`"}`), Cwd: "/code/proj", Shell: "bash"}, st)
+		d := toolcall.Decide(p, toolcall.Call{Name: "Bash", Input: value(t, `{"command":"`+command+`"}`), Cwd: "/code/proj", Shell: "bash"}, st)
 		if got := d.Verdict == policy.Deny; got != denied {
 			t.Errorf("%s: %s %v", command, d.Verdict, d.Err)
 		}
@@ -253,5 +254,5 @@ func decideLineAt(t *testing.T, p *policy.Policy, paths policy.Paths, cwd, line 
 	st := state()
 	st.Paths, st.Escalation = paths, rules.Sandboxed
 	st.Thread.Sandbox, st.Thread.Approval = "workspace-write", []byte(`"on-request"`)
-	return p.DecideTool(policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: cwd, Input: input.Root()}, st)
+	return toolcall.Decide(p, toolcall.Call{Name: "Bash", Shell: "bash", Cwd: cwd, Input: input.Root()}, st)
 }

@@ -19,7 +19,7 @@ import (
 // could replace the link, which is in a writable folder.
 func (c *request) checkLinks(field string, entries map[string]any, folders []string) {
 	if reason := linkedProtected(c.st, entries, folders); reason != "" {
-		c.refuse(rpc.CodeRefused, field, ruleProtected, reason, LinkedHint)
+		c.refuse(rpc.CodeRefused, field, RuleProtected, reason, LinkedHint)
 	}
 }
 
@@ -29,10 +29,10 @@ const LinkedHint = "replace it by the folder or file itself, or use the sandbox 
 // LinkedProtected returns why no thread or turn in folder may write: a protected path, or a folder above it, is
 // a link. "" if none is. st must have no thread.
 func (p *Policy) LinkedProtected(st State, folder string) string {
-	if !p.letsWrite() || !isUsableWorkspace(st, folder) {
+	if !p.letsWrite() || !IsUsableWorkspace(st, folder) {
 		return ""
 	}
-	return linkedProtected(st, p.profileEntries(st, []string{folder}, nil), []string{folder})
+	return linkedProtected(st, p.ProfileEntries(st, []string{folder}, nil), []string{folder})
 }
 
 func linkedProtected(st State, entries map[string]any, folders []string) string {

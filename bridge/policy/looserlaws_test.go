@@ -15,6 +15,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 	"codex-bridge.example/rpc"
 )
 
@@ -171,7 +172,7 @@ func (w *played) open(method string, params map[string]any, restored *threadSett
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if w.cfg.Mode == config.Enforce && w.p.Verify(d.Sent, result.Root(), st) != nil {
+	if w.cfg.Mode == config.Enforce && reported.Verify(w.p, d.Sent, result.Root(), st) != nil {
 		return false
 	}
 	w.check()
@@ -215,7 +216,7 @@ func (w *played) resumeLoaded(params map[string]any) bool {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if w.cfg.Mode == config.Enforce && w.p.Verify(d.Sent, result.Root(), st) != nil {
+	if w.cfg.Mode == config.Enforce && reported.Verify(w.p, d.Sent, result.Root(), st) != nil {
 		return false
 	}
 	w.check()
@@ -263,7 +264,7 @@ func nullable(text string) any {
 	return text
 }
 
-// level returns the mode in which Codex shows the sandbox.
+// Level returns the mode in which Codex shows the sandbox.
 func (t threadSettings) level() string {
 	switch {
 	case t.danger:

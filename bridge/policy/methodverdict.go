@@ -9,12 +9,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const (
-	ruleMethods = "policy.methods"
-	ruleUnknown = "policy.unknown_methods"
-	RuleMode    = "policy.mode"
-)
-
 // MethodVerdict returns the verdict of the method table and policy.methods for a client's message;
 // false if the table does not have the method.
 func (p *Policy) MethodVerdict(m *rpc.Message) (methods.Row, methods.Verdict, bool) {
@@ -72,17 +66,17 @@ func (p *Policy) RefuseMethod(row methods.Row, verdict methods.Verdict, known bo
 		r.Rule, r.Reason = key, "the configuration denies it"
 		r.Hint = "remove the line, or set \"allow\""
 	case !known && p.isSentByCodex(row.Method):
-		r.Rule, r.Reason, r.Hint = ruleUnknown, "only Codex sends this method", "send a method that a client may send"
+		r.Rule, r.Reason, r.Hint = RuleUnknown, "only Codex sends this method", "send a method that a client may send"
 	case !known && strings.HasPrefix(row.Method, ownPrefix):
-		r.Rule, r.Reason = ruleUnknown, "Codex has no such method, and the bridge answers methods of its own only to a client that offers capabilities.bridge"
+		r.Rule, r.Reason = RuleUnknown, "Codex has no such method, and the bridge answers methods of its own only to a client that offers capabilities.bridge"
 		r.Hint = "offer capabilities.bridge in initialize, and look whether its response lists the method"
 	case !known && p.newer.WhyLeftOut(row.Method) != "":
-		r.Rule, r.Reason, r.Hint = ruleUnknown, p.newer.WhyLeftOut(row.Method), "update codex-bridge, or use Codex "+methods.Measured
+		r.Rule, r.Reason, r.Hint = RuleUnknown, p.newer.WhyLeftOut(row.Method), "update codex-bridge, or use Codex "+methods.Measured
 	case !known:
-		r.Rule, r.Reason = ruleUnknown, "codex-bridge knows the methods of Codex "+p.newer.Covered()+", and this is none of them"
+		r.Rule, r.Reason = RuleUnknown, "codex-bridge knows the methods of Codex "+p.newer.Covered()+", and this is none of them"
 		r.Hint = "update codex-bridge, or use Codex " + p.newer.Covered() + "; to allow the method without a check, set " + key + ` = "allow"`
 	default:
-		r.Rule, r.Reason = ruleMethods, row.Why
+		r.Rule, r.Reason = RuleMethods, row.Why
 		r.Hint = "it acts outside the policy; to allow it, set " + key + ` = "allow"`
 	}
 	r.Origin = p.OriginOrDefault(r.Rule)
@@ -134,7 +128,7 @@ func (p *Policy) checkTrace(m *rpc.Message) (Decision, bool) {
 		return Decision{}, false
 	}
 	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeInvalidRequest, Refusal{
-		Method: display.Clip(m.Method), Rule: ruleProtocol, Field: "trace", Reason: "Codex drops such a message without a response",
+		Method: display.Clip(m.Method), Rule: RuleProtocol, Field: "trace", Reason: "Codex drops such a message without a response",
 		Hint: "omit trace, or send an object in which traceparent and tracestate are strings",
 	})}, true
 }

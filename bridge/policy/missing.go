@@ -22,8 +22,8 @@ func needsBundle(row methods.Row, known bool) bool {
 	return row.Verdict != methods.Pass && row.Method != "initialize" && !slices.Contains(harmlessClasses, row.Class)
 }
 
-// refuseMissing returns the refusal of what needs the bundle, if it does not count.
-func (p *Policy) refuseMissing(method string) Decision {
+// RefuseMissing returns the refusal of what needs the bundle, if it does not count.
+func (p *Policy) RefuseMissing(method string) Decision {
 	reason := p.section.Missing
 	err := NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: ruleSource, Reason: reason, Origin: p.OriginOrDefault(ruleSource), Hint: `see "codex-bridge policy status"`,
@@ -38,7 +38,7 @@ func (p *Policy) DecideWork(method string) Decision {
 	case p.DeniesMethod(method):
 		return p.RefuseMethod(methods.Row{Side: methods.ClientRequest, Method: method}, methods.Deny, false)
 	case p.section.Missing != "":
-		return p.refuseMissing(method)
+		return p.RefuseMissing(method)
 	}
 	return Decision{Verdict: Pass}
 }

@@ -7,6 +7,8 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -54,14 +56,14 @@ func TestMissingBundleRefusesWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := p.DecideTool(policy.ToolCall{Name: "Bash", Input: input.Root(), Cwd: "/"}, policy.State{}); d.Verdict != policy.Deny {
+	if d := toolcall.Decide(p, toolcall.Call{Name: "Bash", Input: input.Root(), Cwd: "/"}, policy.State{}); d.Verdict != policy.Deny {
 		t.Errorf("a tool call: %+v", d)
 	}
 	params, err := rpc.ParseValue([]byte(`{"command":"ls"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := p.DecideRequest("item/commandExecution/requestApproval", params.Root(), policy.State{}); d.Verdict != policy.Deny || !strings.Contains(string(d.Answer), "decline") {
+	if d := serverrequest.Decide(p, "item/commandExecution/requestApproval", params.Root(), policy.State{}); d.Verdict != policy.Deny || !strings.Contains(string(d.Answer), "decline") {
 		t.Errorf("a question: %+v", d)
 	}
 }

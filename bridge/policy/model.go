@@ -9,11 +9,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const (
-	ruleModels  = "policy.models"
-	ruleEfforts = "policy.efforts"
-)
-
 // AllowsModel reports whether policy.models allows the model. In a glob, * matches any characters
 // except /, and ** any number of parts. So "**" allows all models, and "*" only those without a
 // vendor.
@@ -29,7 +24,8 @@ func (p *Policy) AllowsModel(name string) bool {
 	return false
 }
 
-func (p *Policy) allowsEffort(name string) bool {
+// AllowsEffort reports whether the policy allows an effort.
+func (p *Policy) AllowsEffort(name string) bool {
 	return p.efforts == nil || slices.Contains(p.efforts, name)
 }
 
@@ -42,7 +38,7 @@ func decideModel(c *request, overlayNamesModel bool) {
 		return
 	}
 	if to, ok := c.replacementModel("params.model", v); ok {
-		c.setField("model", to, ruleModels, formatValue(v)+" is not in "+c.p.modelList())
+		c.setField("model", to, RuleModels, FormatValue(v)+" is not in "+c.p.ModelList())
 	}
 }
 
@@ -55,16 +51,16 @@ func (c *request) decideOmittedModel() {
 		c.wantIf(c.spec.startsThread, WantConfiguration)
 		return
 	case d.Model != "" && !c.p.AllowsModel(d.Model):
-		reason = "if omitted, Codex would use its default " + d.Model + ", which is not in " + c.p.modelList()
+		reason = "if omitted, Codex would use its default " + d.Model + ", which is not in " + c.p.ModelList()
 	case d.Model == "":
 		// Measured: each release has another default model of its own, gpt-6.1-sol in Codex 0.169 and
 		// gpt-6.2-sol in 0.171. A fork does not keep the thread's model.
-		reason = "if omitted, Codex would choose a model by itself, which may not be in " + c.p.modelList()
+		reason = "if omitted, Codex would choose a model by itself, which may not be in " + c.p.ModelList()
 	default:
 		return
 	}
 	if to, ok := c.chooseModel("params.model", reason); ok {
-		c.setField("model", to, ruleModels, reason)
+		c.setField("model", to, RuleModels, reason)
 	}
 }
 
@@ -77,7 +73,7 @@ func (c *request) replacementModel(field string, v rpc.Value) (to []byte, replac
 	if name, ok := v.Text(); ok && c.p.AllowsModel(name) {
 		return nil, false
 	}
-	return c.chooseModel(field, formatValue(v)+" is not in "+c.p.modelList())
+	return c.chooseModel(field, FormatValue(v)+" is not in "+c.p.ModelList())
 }
 
 // chooseModel returns DefaultModel; false if the message is refused for lack of one.
@@ -93,7 +89,7 @@ func (c *request) chooseModel(field, reason string) (to []byte, ok bool) {
 	} else {
 		reason += ", and no model that Codex lists is"
 	}
-	c.refuse(rpc.CodeRefused, field, ruleModels, reason, nameModel)
+	c.refuse(rpc.CodeRefused, field, RuleModels, reason, NameModel)
 	return nil, false
 }
 
@@ -112,7 +108,8 @@ func (p *Policy) DefaultModel(listed []string) string {
 	return ""
 }
 
-const nameModel = "name an allowed model in model, or add a plain name to the list, which then replaces it"
+// NameModel is the hint for a model that the policy does not allow.
+const NameModel = "name an allowed model in model, or add a plain name to the list, which then replaces it"
 
 // ParseModels returns the names in the result of model/list, the default first. It returns an error
 // for an unknown form.
@@ -136,16 +133,18 @@ func ParseModels(result rpc.Value) ([]string, error) {
 	return names, nil
 }
 
-func (p *Policy) modelList() string { return ruleModels + " [" + strings.Join(p.models, ", ") + "]" }
+// ModelList returns policy.models for a message.
+func (p *Policy) ModelList() string { return RuleModels + " [" + strings.Join(p.models, ", ") + "]" }
 
-func (p *Policy) effortList() string {
-	return ruleEfforts + " [" + strings.Join(p.efforts, ", ") + "]"
+// EffortList returns policy.efforts for a message.
+func (p *Policy) EffortList() string {
+	return RuleEfforts + " [" + strings.Join(p.efforts, ", ") + "]"
 }
 
 func (c *request) decideEffort() {
 	v := c.params.Get("effort")
 	if to, ok := c.replacementEffort(v); ok {
-		c.setField("effort", to, ruleEfforts, formatValue(v)+" is not in "+c.p.effortList())
+		c.setField("effort", to, RuleEfforts, FormatValue(v)+" is not in "+c.p.EffortList())
 	}
 }
 
@@ -155,11 +154,11 @@ func (c *request) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
 	if IsUnset(v) || c.p.efforts == nil {
 		return nil, false
 	}
-	if name, ok := v.Text(); ok && c.p.allowsEffort(name) {
+	if name, ok := v.Text(); ok && c.p.AllowsEffort(name) {
 		return nil, false
 	}
 	if len(c.p.efforts) == 0 {
-		c.refuseEffort(formatValue(v) + " is not in " + c.p.effortList())
+		c.refuseEffort(FormatValue(v) + " is not in " + c.p.EffortList())
 		return nil, false
 	}
 	return JSONString(c.p.efforts[0]), true
@@ -167,7 +166,7 @@ func (c *request) replacementEffort(v rpc.Value) (to []byte, replaced bool) {
 
 // refuseEffort refuses the message if no effort is allowed.
 func (c *request) refuseEffort(reason string) {
-	c.refuse(rpc.CodeRefused, "params.effort", ruleEfforts, reason, noEfforts)
+	c.refuse(rpc.CodeRefused, "params.effort", RuleEfforts, reason, noEfforts)
 }
 
 const noEfforts = "the configuration files have no common effort; change the list of one of them"
@@ -183,15 +182,15 @@ func (c *request) decideCollaborationMode() {
 	}
 	settings := v.Get("settings")
 	if v.Len() != 2 || v.Get("mode").Kind() != rpc.String || settings.Kind() != rpc.Object || !isCollaborationSettings(settings) {
-		c.dropField(field, ruleModels, "it is not {mode, settings: {model, reasoning_effort?, developer_instructions?}}")
+		c.dropField(field, RuleModels, "it is not {mode, settings: {model, reasoning_effort?, developer_instructions?}}")
 		return
 	}
 	model, effort := settings.Get("model"), settings.Get("reasoning_effort")
 	if to, ok := c.replacementModel("params.collaborationMode.settings.model", model); ok {
-		c.set(settings, "model", field+".settings.model", to, ruleModels, formatValue(model)+" is not in "+c.p.modelList())
+		c.set(settings, "model", field+".settings.model", to, RuleModels, FormatValue(model)+" is not in "+c.p.ModelList())
 	}
 	if to, ok := c.replacementEffort(effort); ok {
-		c.set(settings, "reasoning_effort", field+".settings.reasoning_effort", to, ruleEfforts, formatValue(effort)+" is not in "+c.p.effortList())
+		c.set(settings, "reasoning_effort", field+".settings.reasoning_effort", to, RuleEfforts, FormatValue(effort)+" is not in "+c.p.EffortList())
 	}
 }
 
@@ -233,22 +232,22 @@ func (p *Policy) DecideModel(method string, m Model) (Model, Decision) {
 	if from := m.Name; !p.AllowsModel(from) {
 		if p.model == "" {
 			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-				Method: method, Field: "params.model", Rule: ruleModels, Reason: fmt.Sprintf("%q is not in %s", from, p.modelList()),
-				Origin: p.OriginOrDefault(ruleModels), Hint: nameModel,
+				Method: method, Field: "params.model", Rule: RuleModels, Reason: fmt.Sprintf("%q is not in %s", from, p.ModelList()),
+				Origin: p.OriginOrDefault(RuleModels), Hint: NameModel,
 			})}
 		}
 		m.Name = p.model
-		change("model", ruleModels, p.modelList(), from, m.Name)
+		change("model", RuleModels, p.ModelList(), from, m.Name)
 	}
-	if from := m.Effort; !p.allowsEffort(from) {
+	if from := m.Effort; !p.AllowsEffort(from) {
 		if len(p.efforts) == 0 {
 			return Model{}, Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-				Method: method, Field: "params.effort", Rule: ruleEfforts, Reason: fmt.Sprintf("%q is not in %s", from, p.effortList()),
-				Origin: p.OriginOrDefault(ruleEfforts), Hint: noEfforts,
+				Method: method, Field: "params.effort", Rule: RuleEfforts, Reason: fmt.Sprintf("%q is not in %s", from, p.EffortList()),
+				Origin: p.OriginOrDefault(RuleEfforts), Hint: noEfforts,
 			})}
 		}
 		m.Effort = p.efforts[0]
-		change("effort", ruleEfforts, p.effortList(), from, m.Effort)
+		change("effort", RuleEfforts, p.EffortList(), from, m.Effort)
 	}
 	return m, d
 }

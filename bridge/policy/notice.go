@@ -50,9 +50,9 @@ func (c ArgChange) Notice(origin string) string {
 // restricts reports whether the change replaces or removes a value that the policy does not allow.
 func (c Change) restricts() bool {
 	switch c.Rule {
-	case ruleApproval, ruleReviewers, ruleSandbox, ruleNetwork, ruleModels, ruleEfforts, ruleKeys, ruleUser:
+	case RuleApproval, RuleReviewers, RuleSandbox, RuleNetwork, RuleModels, RuleEfforts, RuleKeys, RuleUser:
 		return true
-	case ruleRoots: // otherwise it is the canonical path of the same folder
+	case RuleRoots: // otherwise it is the canonical path of the same folder
 		return c.To == nil || strings.HasPrefix(c.Field, "params.sandboxPolicy")
 	}
 	return false

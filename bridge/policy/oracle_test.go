@@ -122,14 +122,14 @@ func (o *oracle) approval() {
 	}
 }
 
-// isReduced reports whether an approval policy is granular and lets nothing leave the sandbox.
+// IsReduced reports whether an approval policy is granular and lets nothing leave the sandbox.
 func isReduced(v any) bool {
 	outer, _ := v.(map[string]any)
 	inner, _ := outer["granular"].(map[string]any)
 	return len(outer) == 1 && inner["sandbox_approval"] == false
 }
 
-// allowsApproval reports whether Codex may have an approval policy without the gate.
+// AllowsApproval reports whether Codex may have an approval policy without the gate.
 func allowsApproval(cfg config.Policy, name string) bool {
 	return slices.Contains(cfg.Approval, name) || name == "reduced" && slices.ContainsFunc(cfg.Approval, func(one string) bool { return one != "untrusted" })
 }

@@ -18,7 +18,7 @@ func (c *request) checkLogin() {
 			return
 		}
 	}
-	c.refuse(rpc.CodeRefused, "params.type", ruleMethods, formatValue(v)+" changes the model provider of every conversation",
+	c.refuse(rpc.CodeRefused, "params.type", RuleMethods, FormatValue(v)+" changes the model provider of every conversation",
 		"sign in with codex login in a terminal")
 }
 
@@ -28,13 +28,13 @@ func AccountChange(m *rpc.Message) (Decision, bool) {
 	how := ""
 	switch m.Method {
 	case "account/login/start":
-		how = "the client signs in with " + formatValue(m.Params.Get("type"))
+		how = "the client signs in with " + FormatValue(m.Params.Get("type"))
 	case "account/logout":
 		how = "the client signs the user out"
 	default:
 		return Decision{}, false
 	}
-	return Decision{Verdict: Accept, Changes: []Change{{Field: "params", Rule: ruleMethods + "." + m.Method, Reason: how}}}, true
+	return Decision{Verdict: Accept, Changes: []Change{{Field: "params", Rule: RuleMethods + "." + m.Method, Reason: how}}}, true
 }
 
 // checkReview checks review/start, and keeps the review on its verified thread.
@@ -46,12 +46,12 @@ func AccountChange(m *rpc.Message) (Decision, bool) {
 func (c *request) checkReview() {
 	t := c.st.Thread
 	if string(t.Approval) == `"untrusted"` && (c.p.asksEscalation || c.p.rules != nil && c.p.rules.Asks()) {
-		c.refuse(rpc.CodeRefused, "", ruleGate, "Codex runs the commands of a review without a question, and policy.rule or policy.escalation requires one for some",
+		c.refuse(rpc.CodeRefused, "", RuleGate, "Codex runs the commands of a review without a question, and policy.rule or policy.escalation requires one for some",
 			"set policy.gate = true and open the thread again, or request the review in a turn")
 		return
 	}
-	if c.p.requiresUntrusted() && !t.isGated(c.p) {
-		c.refuse(rpc.CodeRefused, "", ruleApproval, "Codex runs the commands of a review without a question, and "+c.p.approvalList()+" requires one for each",
+	if c.p.requiresUntrusted() && !t.IsGated(c.p) {
+		c.refuse(rpc.CodeRefused, "", RuleApproval, "Codex runs the commands of a review without a question, and "+c.p.ApprovalList()+" requires one for each",
 			"request the review in a turn, or add \"on-request\" to policy.approval")
 		return
 	}
@@ -68,7 +68,7 @@ func (c *request) decideRealtimeModel() {
 		return
 	}
 	if name, ok := v.Text(); !ok || !c.p.AllowsModel(name) {
-		c.dropField("model", ruleModels, formatValue(v)+" is not in "+c.p.modelList())
+		c.dropField("model", RuleModels, FormatValue(v)+" is not in "+c.p.ModelList())
 	}
 }
 

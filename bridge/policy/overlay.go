@@ -10,8 +10,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const ruleKeys = "policy.config_keys"
-
 // projectsKey is a table that the bridge sets as a whole, in nested form.
 const projectsKey = "projects"
 
@@ -64,7 +62,7 @@ func (c *overlayRule) decide() {
 	if v.Kind() == rpc.Object {
 		kept, _ = c.decideTable(v, nil)
 	} else if !IsUnset(v) {
-		c.dropField("config", ruleKeys, "it is not an object")
+		c.dropField("config", RuleKeys, "it is not an object")
 	}
 	if c.err != nil {
 		return
@@ -148,9 +146,9 @@ func (c *overlayRule) decideLeaf(object rpc.Value, key string, m rpc.Value, path
 	}
 	// An inner key with dots must pass in both readings.
 	split := splitDots(path)
-	if len(split) == 1 && split[0] == defaultPermissionsKey && namesUserProfile(textOf(m)) {
+	if len(split) == 1 && split[0] == defaultPermissionsKey && namesUserProfile(TextOf(m)) {
 		c.lost = true
-		c.refuse(rpc.CodeRefused, "params."+field, ruleUser, "without it Codex would lose what the permissions profile "+display.Clip(textOf(m))+" denies", "name the profile in default_permissions of Codex's config.toml, or remove it here")
+		c.refuse(rpc.CodeRefused, "params."+field, RuleUser, "without it Codex would lose what the permissions profile "+display.Clip(TextOf(m))+" denies", "name the profile in default_permissions of Codex's config.toml, or remove it here")
 		return true
 	}
 	forbidden := forbiddenReason(split, true)
@@ -166,7 +164,7 @@ func (c *overlayRule) decideLeaf(object rpc.Value, key string, m rpc.Value, path
 		return true
 	}
 	if forbidden != "" {
-		c.drop(object, key, field, ruleKeys, "the policy never allows it: "+forbidden)
+		c.drop(object, key, field, RuleKeys, "the policy never allows it: "+forbidden)
 		return false
 	}
 	if one, pinned := c.p.findPin(split); pinned {
@@ -179,7 +177,7 @@ func (c *overlayRule) decideLeaf(object rpc.Value, key string, m rpc.Value, path
 	if !c.p.allowsKey(path) || !c.p.allowsKey(split) {
 		narrow := top && c.isNarrowestKey(name, m)
 		if !narrow && !c.refuseLoss(path, m) {
-			c.drop(object, key, field, ruleKeys, notAllowedKey)
+			c.drop(object, key, field, RuleKeys, notAllowedKey)
 		}
 		return narrow
 	}
@@ -196,9 +194,9 @@ func (c *overlayRule) decideModelLeaf(object rpc.Value, key string, m rpc.Value,
 		if !model && !effort {
 			continue
 		}
-		rule, list := ruleModels, p.modelList()
+		rule, list := RuleModels, p.ModelList()
 		if effort {
-			rule, list = ruleEfforts, p.effortList()
+			rule, list = RuleEfforts, p.EffortList()
 		}
 		if i < last || m.Kind() != rpc.String {
 			c.drop(object, key, field, rule, "it is not a plain name")
@@ -211,7 +209,7 @@ func (c *overlayRule) decideModelLeaf(object rpc.Value, key string, m rpc.Value,
 			to, replaced = c.replacementModel("params."+field, m)
 		}
 		if replaced {
-			c.set(object, key, field, to, rule, formatValue(m)+" is not in "+list)
+			c.set(object, key, field, to, rule, FormatValue(m)+" is not in "+list)
 		}
 	}
 	if slices.Equal(path, []string{"model"}) {

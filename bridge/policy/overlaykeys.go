@@ -40,7 +40,7 @@ func (c *request) refuseForbiddenLoss(path []string, m rpc.Value, advice string)
 		return false
 	}
 	c.lost = true
-	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), ruleKeys, "the policy never allows it, and "+row.loss, "remove it: "+advice)
+	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), RuleKeys, "the policy never allows it, and "+row.loss, "remove it: "+advice)
 	return true
 }
 

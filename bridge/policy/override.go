@@ -57,12 +57,12 @@ func (c *request) refuseLoss(path []string, m rpc.Value) bool {
 		return false
 	}
 	c.lost = true
-	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), ruleKeys, notAllowedKey+", and "+row.loss, "add "+argText(row.keyToAllow(path))+" to "+ruleKeys+", or remove it")
+	c.refuse(rpc.CodeRefused, "params.config."+strings.Join(path, "."), RuleKeys, notAllowedKey+", and "+row.loss, "add "+ArgText(row.keyToAllow(path))+" to "+RuleKeys+", or remove it")
 	return true
 }
 
 // notAllowedKey is the reason for a removed key.
-const notAllowedKey = "no pattern in " + ruleKeys + " allows it"
+const notAllowedKey = "no pattern in " + RuleKeys + " allows it"
 
 // readOverlay applies the narrowest values of an overlay to the fields and the defaults that they
 // stand for, so that the bridge does not send a looser field in their place.
@@ -136,7 +136,7 @@ func (c *request) keptRoots(roots []string, lists ...rpc.Value) []string {
 	return slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
 		return slices.ContainsFunc(lists, func(list rpc.Value) bool {
 			return list.Kind() == rpc.Array && !slices.ContainsFunc(slices.Collect(list.Elements()), func(v rpc.Value) bool {
-				return c.isSameFolder(root, textOf(v))
+				return c.isSameFolder(root, TextOf(v))
 			})
 		})
 	})
@@ -231,7 +231,7 @@ func (c *overlayRule) addDotted(names []string) {
 		}
 		if c.dotted.find(name) == nil {
 			c.dotted.add(requiredKey{
-				key: name, raw: raw, rule: ruleKeys,
+				key: name, raw: raw, rule: RuleKeys,
 				reason: "the bridge writes the dotted form, because a nested table would replace values of Codex's command line",
 			})
 		}

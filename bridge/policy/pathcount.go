@@ -18,7 +18,7 @@ func (c *request) checkPathCount() {
 	count := 0
 	for _, field := range pathLists {
 		if count += countElements(c.params.Get(field)); count > maxPaths {
-			c.refuse(rpc.CodeTooLarge, "params."+field, ruleRoots, "the message has more than "+strconv.Itoa(maxPaths)+" paths", "send fewer paths in one message")
+			c.refuse(rpc.CodeTooLarge, "params."+field, RuleRoots, "the message has more than "+strconv.Itoa(maxPaths)+" paths", "send fewer paths in one message")
 			return
 		}
 	}

@@ -28,8 +28,8 @@ type Paths interface {
 	Readings(path string) ([]string, error)
 }
 
-// isInPath reports whether path is, or is in, a program or a folder of PATH.
-func (st State) isInPath(path string) bool {
+// IsInPath reports whether path is, or is in, a program or a folder of PATH.
+func (st State) IsInPath(path string) bool {
 	at := rules.FoldCase(path)
 	return slices.ContainsFunc(st.Programs, func(program string) bool { return Within(rules.FoldCase(program), at) })
 }
@@ -47,9 +47,9 @@ func (st State) holdsProgram(path string) bool {
 	return st.holdsLink(path) || slices.ContainsFunc(st.Programs, func(program string) bool { return Overlaps(at, rules.FoldCase(program)) })
 }
 
-// overlapsSensitive reports whether a canonical path is, contains or is in CODEX_HOME (except a
+// OverlapsSensitive reports whether a canonical path is, contains or is in CODEX_HOME (except a
 // worktree there) or one of State.Sensitive. Configured writable roots are no exception.
-func (st State) overlapsSensitive(path string) bool {
+func (st State) OverlapsSensitive(path string) bool {
 	folder := rules.FoldCase(path)
 	if home := rules.FoldCase(st.CodexHome); home != "" && Overlaps(folder, home) && !st.isWorktree(path) {
 		return true
@@ -112,8 +112,8 @@ func WritableBelow(root, path string) bool {
 	return Within(root, path) && !IsGoverning(path[len(root):])
 }
 
-// writableBelowAny is WritableBelow for any of the roots.
-func writableBelowAny(roots []string, path string) bool {
+// WritableBelowAny is WritableBelow for any of the roots.
+func WritableBelowAny(roots []string, path string) bool {
 	for _, r := range roots {
 		if WritableBelow(r, path) {
 			return true
@@ -122,7 +122,8 @@ func writableBelowAny(roots []string, path string) bool {
 	return false
 }
 
-func withinAny(roots []string, path string) bool {
+// WithinAny is Within for any of the roots.
+func WithinAny(roots []string, path string) bool {
 	for _, r := range roots {
 		if Within(r, path) {
 			return true
@@ -158,6 +159,7 @@ type PathError string
 
 func (e PathError) Error() string { return string(e) }
 
+// Canonical returns the canonical path. See Paths.Canonical.
 func (st State) Canonical(path string) (string, error) {
 	return st.resolve(path, Paths.Canonical)
 }

@@ -59,8 +59,8 @@ func (p *Policy) findPin(path []string) (one pin, ok bool) {
 	return pin{}, false
 }
 
-// pinReason returns why a feature of Codex stays disabled; "" if it may be enabled.
-func (p *Policy) pinReason(feature string) string {
+// PinReason returns why a feature of Codex stays disabled; "" if it may be enabled.
+func (p *Policy) PinReason(feature string) string {
 	one, _ := p.findPin([]string{featuresKey, feature})
 	return one.reason
 }
@@ -71,7 +71,7 @@ func (c *overlayRule) requirePins() {
 		return
 	}
 	for _, one := range c.p.pins {
-		c.keys.add(requiredKey{key: one.key, raw: featureOff, rule: ruleKeys, reason: one.reason})
+		c.keys.add(requiredKey{key: one.key, raw: featureOff, rule: RuleKeys, reason: one.reason})
 	}
 }
 
@@ -80,7 +80,7 @@ func (c *overlayRule) requirePins() {
 func (c *request) addNestedPins(features rpc.Value) {
 	for _, one := range c.p.pins {
 		if name := strings.TrimPrefix(one.key, featuresKey+"."); !features.Get(name).Exists() {
-			c.set(features, name, "config."+one.key, featureOff, ruleKeys, one.reason)
+			c.set(features, name, "config."+one.key, featureOff, RuleKeys, one.reason)
 		}
 	}
 }
@@ -88,11 +88,11 @@ func (c *request) addNestedPins(features rpc.Value) {
 // decidePinnedLeaf sets a pinned key of an overlay to false, and drops a look-alike.
 func (c *request) decidePinnedLeaf(object rpc.Value, key string, m rpc.Value, name string, one pin, want *requiredKey) (kept bool) {
 	if name != one.key {
-		c.drop(object, key, "config."+name, ruleKeys, "the policy never allows it: "+one.reason)
+		c.drop(object, key, "config."+name, RuleKeys, "the policy never allows it: "+one.reason)
 		return false
 	}
 	if on, isBool := m.Bool(); on || !isBool {
-		c.set(object, key, "config."+name, featureOff, ruleKeys, "the policy never allows it: "+one.reason)
+		c.set(object, key, "config."+name, featureOff, RuleKeys, "the policy never allows it: "+one.reason)
 	}
 	if want != nil && key == one.key {
 		want.present = true

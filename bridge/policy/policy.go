@@ -20,7 +20,7 @@ type Policy struct {
 	mode           config.Mode
 	approvals      []string // without "granular"; the first replaces a forbidden value
 	granular       bool     // {"granular": {…}} is allowed
-	maxLevel       level
+	maxLevel       Level
 	network        bool
 	roots          []root
 	reviewers      []string // auto_review stands for guardian_subagent
@@ -116,7 +116,7 @@ func (p *Policy) compileApproval(cfg config.Policy) error {
 
 func (p *Policy) compileSandbox(cfg config.Policy) error {
 	var ok bool
-	if p.maxLevel, ok = parseMode(cfg.Sandbox); !ok {
+	if p.maxLevel, ok = ParseMode(cfg.Sandbox); !ok {
 		return fmt.Errorf("policy.sandbox: %q is not read-only, workspace-write or danger-full-access", cfg.Sandbox)
 	}
 	for _, text := range cfg.WritableRoots {
@@ -133,7 +133,7 @@ func (p *Policy) compileReviewers(cfg config.Policy) error {
 	for _, name := range cfg.Reviewers {
 		switch name {
 		case "user", "auto_review", "guardian_subagent":
-			p.reviewers = append(p.reviewers, normalizeReviewer(name))
+			p.reviewers = append(p.reviewers, NormalizeReviewer(name))
 		default:
 			return fmt.Errorf("policy.reviewers: %q is not user, auto_review or guardian_subagent", name)
 		}

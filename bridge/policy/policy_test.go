@@ -10,6 +10,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -55,10 +56,10 @@ func TestOffPassesEverything(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	nothing := value(t, `{}`)
-	if err := p.Verify(d.Sent, nothing, policy.State{}); err != nil {
+	if err := reported.Verify(p, d.Sent, nothing, policy.State{}); err != nil {
 		t.Error(err)
 	}
-	if err := p.VerifySettings(nothing, policy.State{}); err != nil {
+	if err := reported.VerifySettings(p, nothing, policy.State{}); err != nil {
 		t.Error(err)
 	}
 }

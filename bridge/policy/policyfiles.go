@@ -2,16 +2,16 @@ package policy
 
 import "slices"
 
-// otherPolicyFile returns a policy file that governs path but not the thread; "" if there is none.
+// OtherPolicyFile returns a policy file that governs path but not the thread; "" if there is none.
 // The policy file of a thread's first folder governs it, and its commands can't write that file. So
 // a turn can't move to, or get as a root, a folder with another policy file.
 func (c *folders) otherPolicyFile(path string) string {
-	return c.st.otherPolicyFile(path, c.openingFolder())
+	return c.st.OtherPolicyFile(path, c.openingFolder())
 }
 
-// otherPolicyFile is the same for a thread with this workspace; "" stands for the workspace of
+// OtherPolicyFile is the same for a thread with this workspace; "" stands for the workspace of
 // State.Thread.
-func (st State) otherPolicyFile(path, workspace string) string {
+func (st State) OtherPolicyFile(path, workspace string) string {
 	if st.PolicyFiles == nil {
 		return ""
 	}
@@ -43,7 +43,7 @@ func (c *folders) canWorkIn(path string) bool {
 
 // barredReason returns why a turn may not work in path.
 func (c *folders) barredReason(path string) string {
-	if c.st.overlapsSensitive(path) && !IsGoverning(path) {
+	if c.st.OverlapsSensitive(path) && !IsGoverning(path) {
 		return "a folder of Codex or of the policy, or contains one"
 	}
 	if c.reachable(path) {
@@ -64,7 +64,7 @@ func (c *folders) barredReason(path string) string {
 	if path != c.workspace && Within(path, c.workspace) {
 		return "around the workspace " + c.workspace + ", which a command could replace by a link, with its policy files"
 	}
-	if c.st.isInPath(path) || c.st.holdsProgram(path) && writableBelowAny(c.allowed(), path) {
+	if c.st.IsInPath(path) || c.st.holdsProgram(path) && WritableBelowAny(c.allowed(), path) {
 		return "a folder of programs that run outside the sandbox, such as one of PATH"
 	}
 	return outsideReason(path)

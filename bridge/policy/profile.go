@@ -48,9 +48,9 @@ type Profile struct {
 	Network map[string]json.RawMessage
 }
 
-// hasReadOnly reports whether there is a variant ReadOnly, so that commands which write nothing can't
+// HasReadOnly reports whether there is a variant ReadOnly, so that commands which write nothing can't
 // read everything either.
-func (f Profile) hasReadOnly() bool { return f.User != "" || len(f.ReadOnly) > 0 }
+func (f Profile) HasReadOnly() bool { return f.User != "" || len(f.ReadOnly) > 0 }
 
 // Denies reports whether the profile denies reading something.
 func (f Profile) Denies() bool {
@@ -165,8 +165,8 @@ func (c *profileRule) namesUser() bool {
 
 // profileLevel returns the level that the thread gets with the profile, and the variant that the request names or
 // Codex restores; false if a fact is missing.
-func (c *profileRule) profileLevel(user *UserProfile, stays bool) (to level, f profileVariant, known bool) {
-	f, _ = parseProfileName(textOf(c.params.Get(permissionsKey)))
+func (c *profileRule) profileLevel(user *UserProfile, stays bool) (to Level, f profileVariant, known bool) {
+	f, _ = parseProfileName(TextOf(c.params.Get(permissionsKey)))
 	to = c.found.level
 	switch d := c.st.Defaults; {
 	case c.found.mode != "" || c.namesUser():
@@ -180,10 +180,10 @@ func (c *profileRule) profileLevel(user *UserProfile, stays bool) (to level, f p
 			return to, f, false
 		}
 		stored := c.restoredSandbox(stays)
-		to, _ = parseMode(stored.Mode)
+		to, _ = ParseMode(stored.Mode)
 		if to == FullAccess && user != nil && !stays && c.profile.Denies() && stored.Profile != builtinProfiles[FullAccess] {
 			to = WorkspaceWrite // Codex alone would restore full access without what the profile denies, which no request can name
-			c.recordChange("sandbox", rpc.Value{}, JSONString(to.String()), ruleUser,
+			c.recordChange("sandbox", rpc.Value{}, JSONString(to.String()), RuleUser,
 				"a resumed thread with full access would lose what the permissions profile "+user.Name+" denies; a turn can ask for full access")
 			c.changes[len(c.changes)-1].Narrows = true
 		}
@@ -207,26 +207,26 @@ func (c *profileRule) profileLevel(user *UserProfile, stays bool) (to level, f p
 }
 
 // sendLevel sends the level where the request names none, beside the profiles of the overlay.
-func (c *profileRule) sendLevel(to level, user *UserProfile, stays bool) {
+func (c *profileRule) sendLevel(to Level, user *UserProfile, stays bool) {
 	switch {
 	case to == WorkspaceWrite || c.found.mode != "":
 	case user != nil && !user.Writes:
-		c.setUserReadOnly(ruleUser, user.readOnlyReason())
+		c.setUserReadOnly(RuleUser, user.readOnlyReason())
 	default:
 		reason := "if omitted beside a permissions profile, Codex would not restore it"
 		if !c.spec.startsThread && !stays && c.st.StoredSandbox != nil && c.takesDefault() {
 			reason = "if omitted, Codex would take its default"
 		}
-		c.setMode(to, ruleProtected, reason)
+		c.setMode(to, RuleProtected, reason)
 	}
 }
 
 // sendProfile names the variant of the profile for the level in place of a sandbox. It returns that variant, or f for a
 // level without one.
-func (c *profileRule) sendProfile(to level, f profileVariant, user *UserProfile, stays bool) profileVariant {
-	_, own := parseProfileName(textOf(c.params.Get(permissionsKey)))
+func (c *profileRule) sendProfile(to Level, f profileVariant, user *UserProfile, stays bool) profileVariant {
+	_, own := parseProfileName(TextOf(c.params.Get(permissionsKey)))
 	switch {
-	case to == ReadOnly && c.profile.hasReadOnly():
+	case to == ReadOnly && c.profile.HasReadOnly():
 		f = profileVariant{readOnly: true}
 	case to != WorkspaceWrite:
 		return f
@@ -270,7 +270,7 @@ func (c *profileRule) keepLoadedProfile() bool {
 		c.want(WantConfiguration)
 		return false
 	}
-	c.refuse(rpc.CodeNotVerified, "params.threadId", ruleProtected,
+	c.refuse(rpc.CodeNotVerified, "params.threadId", RuleProtected,
 		"Codex has the thread in memory with a permissions profile that is unknown or protects too little now", "start another thread, or restart Codex and then resume this one")
 	return false
 }
@@ -282,7 +282,7 @@ func (c *folders) openingFolder() string { return cmp.Or(c.workspace, c.st.Threa
 // the user's own profile denies something.
 func (c *profileRule) defineProfile(user *UserProfile) {
 	folder := c.openingFolder()
-	if !c.p.letsWrite() || folder == "" || !isUsableWorkspace(c.st, folder) {
+	if !c.p.letsWrite() || folder == "" || !IsUsableWorkspace(c.st, folder) {
 		c.wantIf(c.p.letsWrite() && folder == "" && !c.spec.startsThread && !c.st.UnknownThread, WantThreadFolder)
 		if user != nil || len(c.st.Secrets) > 0 {
 			c.requireProfile(user, hide(map[string]any{}, c.st.Secrets), nil, nil)
@@ -291,7 +291,7 @@ func (c *profileRule) defineProfile(user *UserProfile) {
 	}
 	folders := []string{folder}
 	add := func(v rpc.Value) {
-		if at, err := c.st.Canonical(textOf(v)); err == nil && c.canWorkIn(at) {
+		if at, err := c.st.Canonical(TextOf(v)); err == nil && c.canWorkIn(at) {
 			folders = append(folders, at)
 		}
 	}
@@ -316,7 +316,7 @@ func (c *profileRule) defineProfile(user *UserProfile) {
 	if c.refuseEnvironmentAround(inner); c.err != nil {
 		return
 	}
-	entries := c.p.profileEntries(c.st, slices.Concat(folders, roots), inner)
+	entries := c.p.ProfileEntries(c.st, slices.Concat(folders, roots), inner)
 	if len(entries) == 0 && user == nil {
 		return
 	}
@@ -353,7 +353,7 @@ func (c *profileRule) requireProfile(user *UserProfile, entries map[string]any, 
 	c.keepNarrowed(&profile)
 	c.profile.Profile = profile
 	c.keys.add(requiredKey{
-		key: permissionsKey, raw: profile.table(), rule: ruleProtected,
+		key: permissionsKey, raw: profile.table(), rule: RuleProtected,
 		reason: "commands must not write protected paths and policy files, or read secrets of the bridge or what the user's own profile denies",
 	})
 }
@@ -383,7 +383,7 @@ func (p *Policy) ShownProfile(t *Thread, profile rpc.Value) json.RawMessage {
 // Measured with Codex 0.169 and 0.171: that is null for a thread with a sandbox in the request, and else
 // a builtin profile.
 func (p *Policy) ShownOpenedProfile(t *Thread, namesSandbox bool, profile rpc.Value) json.RawMessage {
-	_, own := parseProfileName(textOf(profile.Get("id")))
+	_, own := parseProfileName(TextOf(profile.Get("id")))
 	switch {
 	case t == nil || !own || t.Profile.User != "" || !t.Profile.onlyDenies():
 		return nil
@@ -448,16 +448,16 @@ func (f Profile) mounts(path string) bool {
 	return false
 }
 
-// gives reports whether an echoed profile is one of the thread's overlay, with the sandbox that the profile gives. With
+// Gives reports whether an echoed profile is one of the thread's overlay, with the sandbox that the profile gives. With
 // network, the sandbox may have the network.
-func (f Profile) gives(echoed rpc.Value, sandbox level, network bool) bool {
-	id, extends := textOf(echoed.Get("id")), echoed.Get("extends")
+func (f Profile) Gives(echoed rpc.Value, sandbox Level, network bool) bool {
+	id, extends := TextOf(echoed.Get("id")), echoed.Get("extends")
 	v, ok := parseProfileName(id)
 	switch {
 	case !ok || !f.Defined || id != f.nameOf(v):
 		return false
 	case v.readOnly:
-		return f.hasReadOnly() && textOf(extends) == f.ReadOnlyBase && sandbox == ReadOnly
+		return f.HasReadOnly() && TextOf(extends) == f.ReadOnlyBase && sandbox == ReadOnly
 	}
 	return (extends.Is(builtinProfiles[WorkspaceWrite]) || extends.Is(f.nameOf(profileVariant{}))) && (!v.network || network)
 }

@@ -11,9 +11,10 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 )
 
-// profileEntries returns the path entries of a new thread's profile; nil if the thread has no
+// ProfileEntries returns the path entries of a new thread's profile; nil if the thread has no
 // profile.
 func profileEntries(t *testing.T, cfg config.Policy, st policy.State, params string) map[string]any {
 	t.Helper()
@@ -314,7 +315,7 @@ func TestVerifyProfileRequiresProfile(t *testing.T) {
 		cfg, st := contract(), state()
 		cfg.ProtectedPaths, cfg.Mode, cfg.Sandbox = test.protected, test.mode, test.sandbox
 		st.PolicyFiles = policyFiles{"/srv/out": {"/srv/out/.codex-bridge.toml"}}
-		if err := compile(t, cfg).VerifyProfile(&test.sent, value(t, test.result), st); (err != nil) != test.refused {
+		if err := reported.VerifyProfile(compile(t, cfg), &test.sent, value(t, test.result), st); (err != nil) != test.refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -9,13 +9,13 @@ const defaultPermissionsKey = "default_permissions"
 // profile of its turns, count before default_permissions. Codex reads the overlay again without
 // them for app/read of the thread and for a subagent with a role, and fails if it has profiles and
 // no default_permissions.
-func (c *profileRule) requireDefaultPermissions(to level, variant profileVariant) {
+func (c *profileRule) requireDefaultPermissions(to Level, variant profileVariant) {
 	name := builtinProfiles[ReadOnly]
 	if to == WorkspaceWrite || variant.readOnly {
 		name = c.profile.nameOf(variant)
 	}
 	c.keys.add(requiredKey{
-		key: defaultPermissionsKey, raw: JSONString(name), rule: ruleProtected,
+		key: defaultPermissionsKey, raw: JSONString(name), rule: RuleProtected,
 		reason: "Codex does not read profiles without a default",
 	})
 }

@@ -13,9 +13,9 @@ import (
 // workspaceRootsKey is the key of a profile's entries for paths below each workspace root.
 const workspaceRootsKey = ":workspace_roots"
 
-// profileEntries returns the entries of the profile: the access of commands by path. They protect
+// ProfileEntries returns the entries of the profile: the access of commands by path. They protect
 // paths from writing, and hide the bridge's secrets. inner are those of folders.innerRoots.
-func (p *Policy) profileEntries(st State, folders []string, inner map[string]string) map[string]any {
+func (p *Policy) ProfileEntries(st State, folders []string, inner map[string]string) map[string]any {
 	entries := p.protectedEntries(st, folders, inner)
 	switch {
 	case len(st.Secrets) > 0:
@@ -145,13 +145,13 @@ func (p *Policy) protectedEntries(st State, folders []string, inner map[string]s
 func (p *Policy) readOnlyPaths(st State, folders, writable []string) []string {
 	var reads []string
 	for _, program := range st.Programs {
-		if withinAny(writable, program) {
+		if WithinAny(writable, program) {
 			reads = append(reads, program)
 		}
 	}
 	for _, folder := range folders {
 		for _, script := range st.scriptsIn(folder) {
-			if at, err := st.Canonical(script); err == nil && withinAny(writable, at) {
+			if at, err := st.Canonical(script); err == nil && WithinAny(writable, at) {
 				reads = append(reads, at)
 			}
 		}
@@ -220,7 +220,7 @@ func (f Profile) table() []byte {
 	}
 	base := f.nameOf(profileVariant{})
 	table := map[string]profile{base: {Extends: builtinProfiles[WorkspaceWrite], Filesystem: f.Entries}}
-	if f.hasReadOnly() {
+	if f.HasReadOnly() {
 		table[f.nameOf(profileVariant{readOnly: true})] = profile{Extends: f.ReadOnlyBase, Filesystem: f.ReadOnly}
 	}
 	for i := 1; i < 16; i++ {
@@ -242,7 +242,7 @@ func (f Profile) table() []byte {
 			}
 		}
 		for at, keys := range f.InTemps {
-			stays := slices.ContainsFunc(keys, func(key string) bool { return !excluded[key] }) || v.roots && withinAny(f.Roots, at)
+			stays := slices.ContainsFunc(keys, func(key string) bool { return !excluded[key] }) || v.roots && WithinAny(f.Roots, at)
 			if !stays && f.accessOf(at) == accessWrite {
 				one.Filesystem[at] = withAccess(f.Entries[at], accessRead)
 			}

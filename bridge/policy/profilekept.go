@@ -16,11 +16,11 @@ func (c *request) keepNarrowed(profile *Profile) {
 	table := c.params.Get("config").Get(permissionsKey)
 	profile.Entries = withNarrowed(profile.Entries, table.Get(profile.nameOf(profileVariant{})), accessDeny, accessRead)
 	for at, access := range table.Get(profile.nameOf(profileVariant{roots: true})).Get("filesystem").Members() {
-		if access.Is(accessRead) && withinAny(profile.Roots, at) {
+		if access.Is(accessRead) && WithinAny(profile.Roots, at) {
 			profile.RootEntries[at] = accessRead
 		}
 	}
-	if profile.hasReadOnly() {
+	if profile.HasReadOnly() {
 		profile.ReadOnly = withNarrowed(profile.ReadOnly, table.Get(profile.nameOf(profileVariant{readOnly: true})), accessDeny) // "read" could add something
 	}
 }
@@ -35,10 +35,10 @@ func withNarrowed(entries map[string]any, profile rpc.Value, kinds ...string) ma
 		subs := map[string]string{}
 		switch v.Kind() {
 		case rpc.String:
-			subs["."] = textOf(v)
+			subs["."] = TextOf(v)
 		case rpc.Object:
 			for sub, access := range v.Members() {
-				subs[sub] = textOf(access)
+				subs[sub] = TextOf(access)
 			}
 		}
 		had := map[string]string{}

@@ -21,7 +21,7 @@ func (c *profileRule) resendsProfile(has Profile) bool {
 	}
 	c.keys = slices.DeleteFunc(slices.Clone(c.keys), func(r requiredKey) bool { return r.key == permissionsKey })
 	c.keys.add(requiredKey{
-		key: permissionsKey, raw: has.table(), rule: ruleProtected,
+		key: permissionsKey, raw: has.table(), rule: RuleProtected,
 		reason: "commands must not write what governs the thread",
 	})
 	return true

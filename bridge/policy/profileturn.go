@@ -6,7 +6,7 @@ import "slices"
 func (c *request) setProfile(name, field string) {
 	const reason = "the bridge's profile protects policy files and protected paths"
 	if c.params.Get(field).Exists() {
-		c.dropField(field, ruleProtected, reason)
+		c.dropField(field, RuleProtected, reason)
 	} else {
 		c.ensurePatch().Delete(c.params, field)
 	}
@@ -14,7 +14,7 @@ func (c *request) setProfile(name, field string) {
 		c.ensurePatch().Set(c.params, permissionsKey, JSONString(name)) // an earlier rule may have removed it
 		return
 	}
-	c.setField(permissionsKey, JSONString(name), ruleProtected, reason)
+	c.setField(permissionsKey, JSONString(name), RuleProtected, reason)
 }
 
 // decideTurnProfile sends the profile in place of a sandboxPolicy, which would override it. It also
@@ -34,22 +34,22 @@ func decideTurnProfile(c folders, turn turnSandbox) {
 		for _, root := range turn.roots {
 			switch {
 			case Within(t.Workspace, root):
-			case withinAny(t.Profile.Roots, root):
+			case WithinAny(t.Profile.Roots, root):
 				f.roots = true
 			default:
-				c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleProtected,
+				c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, RuleProtected,
 					root+" can't become writable in a turn of this thread; add it to sandbox_workspace_write.writable_roots in Codex's configuration, or open a thread there")
 			}
 		}
 		if barred := c.forbiddenRoot(t.Profile.Roots); f.roots && barred != "" {
 			f.roots = false
-			c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, ruleRoots,
+			c.recordChange("sandboxPolicy.writableRoots", c.params.Get("sandboxPolicy").Get("writableRoots"), nil, RuleRoots,
 				"the thread's profile would also make "+barred+" writable, which the policy forbids")
 		}
 		c.setProfile(t.Profile.nameOf(f), "sandboxPolicy")
-	case turn.readOnly && t.Profile.hasReadOnly():
+	case turn.readOnly && t.Profile.HasReadOnly():
 		if on, _ := c.params.Get("sandboxPolicy").Get("networkAccess").Bool(); on && c.p.network {
-			c.recordChange("sandboxPolicy.networkAccess", c.params.Get("sandboxPolicy").Get("networkAccess"), featureOff, ruleUser,
+			c.recordChange("sandboxPolicy.networkAccess", c.params.Get("sandboxPolicy").Get("networkAccess"), featureOff, RuleUser,
 				"a read-only turn that keeps what the thread's profile denies has no network")
 		}
 		c.setProfile(t.Profile.nameOf(profileVariant{readOnly: true}), "sandboxPolicy")
@@ -72,8 +72,8 @@ func (c *folders) checkTurnLinks(turn turnSandbox) {
 		return
 	}
 	folders := slices.Concat([]string{t.Workspace}, t.WorkspaceRoots(c.st), c.newlyWritable)
-	named, _ := parseProfileName(textOf(c.params.Get(permissionsKey)))
-	if turn.namesBridgeProfile && named.roots || slices.ContainsFunc(turn.roots, func(root string) bool { return withinAny(t.Profile.Roots, root) }) {
+	named, _ := parseProfileName(TextOf(c.params.Get(permissionsKey)))
+	if turn.namesBridgeProfile && named.roots || slices.ContainsFunc(turn.roots, func(root string) bool { return WithinAny(t.Profile.Roots, root) }) {
 		folders = append(folders, t.Profile.Roots...)
 	}
 	if IsUnset(c.params.Get("cwd")) && t.Cwd != "" && !Within(t.Workspace, t.Cwd) {
@@ -88,11 +88,11 @@ func (c *folders) lowerTurnProfile(f profileVariant) {
 	const field = "permissions"
 	name := c.st.Thread.Profile.nameOf
 	if !c.params.Get(field).Is(name(f)) {
-		c.setField(field, JSONString(name(f)), ruleProtected, "the thread's profile has that name")
+		c.setField(field, JSONString(name(f)), RuleProtected, "the thread's profile has that name")
 	}
 	if f.network && !c.p.network {
 		f.network = false
-		c.setField(field, JSONString(name(f)), ruleNetwork, "the policy forbids the network")
+		c.setField(field, JSONString(name(f)), RuleNetwork, "the policy forbids the network")
 	}
 	if barred := c.forbiddenRoot(c.st.Thread.Profile.Roots); f.roots && (barred != "" || len(c.st.Thread.Profile.Roots) == 0) {
 		f.roots = false
@@ -100,7 +100,7 @@ func (c *folders) lowerTurnProfile(f profileVariant) {
 		if barred != "" {
 			reason = "it makes " + barred + " writable, which the policy forbids"
 		}
-		c.setField(field, JSONString(name(f)), ruleRoots, reason)
+		c.setField(field, JSONString(name(f)), RuleRoots, reason)
 	}
 }
 
@@ -116,6 +116,6 @@ func (c *folders) forbiddenRoot(roots []string) string {
 
 // isAllowedRoot reports whether the policy allows a writable root of Codex's configuration.
 func (c *folders) isAllowedRoot(root string) bool {
-	return writableBelowAny(c.allowed(), root) && !c.st.overlapsSensitive(root) && !c.st.isInPath(root) && !c.st.holdsLink(root) &&
-		!c.p.isProtected(c.allowed(), root) && !c.p.leadsToProtected(root)
+	return WritableBelowAny(c.allowed(), root) && !c.st.OverlapsSensitive(root) && !c.st.IsInPath(root) && !c.st.holdsLink(root) &&
+		!c.p.IsProtected(c.allowed(), root) && !c.p.LeadsToProtected(root)
 }

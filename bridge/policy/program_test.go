@@ -8,6 +8,8 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/policytest"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -40,7 +42,7 @@ func TestDecideProgram(t *testing.T) {
 		{"an expired rule hides nothing", policytest.ProgramPolicy(), policytest.ProgramState(onRequest, write), old, policy.Deny, false, "a rule says deny"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := compile(t, test.cfg).DecideProgram([]rules.Program{test.program}, "", test.st)
+			d := toolcall.DecideProgram(compile(t, test.cfg), []rules.Program{test.program}, "", test.st)
 			reason := d.AskReason
 			if d.Err != nil {
 				reason = d.Err.Message
@@ -68,11 +70,11 @@ func TestProgramOfAnUnknownThread(t *testing.T) {
 	p, st := compile(t, policytest.ProgramPolicy()), policytest.ProgramState(`"on-request"`, "workspace-write")
 	st.Thread = nil
 	for words, want := range map[string]policy.Verdict{"status": policy.Deny, "push": policy.Deny, "log": policy.Deny} {
-		if d := p.DecideProgram([]rules.Program{policytest.GitProgram(words)}, "", st); d.Verdict != want {
+		if d := toolcall.DecideProgram(p, []rules.Program{policytest.GitProgram(words)}, "", st); d.Verdict != want {
 			t.Errorf("git %s: %+v", words, d)
 		}
 	}
-	if d := p.DecideProgram([]rules.Program{{Path: "/usr/bin/ls"}}, "", st); d.Verdict != policy.Pass {
+	if d := toolcall.DecideProgram(p, []rules.Program{{Path: "/usr/bin/ls"}}, "", st); d.Verdict != policy.Pass {
 		t.Errorf("ls: %+v", d)
 	}
 }
@@ -82,11 +84,11 @@ func TestProgramOfAnAcceptedCommand(t *testing.T) {
 	cfg, st := policytest.ProgramPolicy(), policytest.ProgramState(`"on-request"`, "workspace-write")
 	st.ProgramStarts = true
 	p := compile(t, cfg)
-	d := p.DecideTool(policy.ToolCall{ID: "c", Name: "Bash", Input: value(t, `{"command":"git log \"$x\"; git diff; deploy x"}`), Cwd: "/code/proj", Shell: "bash"}, st)
+	d := toolcall.Decide(p, toolcall.Call{ID: "c", Name: "Bash", Input: value(t, `{"command":"git log \"$x\"; git diff; deploy x"}`), Cwd: "/code/proj", Shell: "bash"}, st)
 	if !d.Ask || len(d.Asked) != 3 {
 		t.Fatalf("%+v", d)
 	}
-	asks := func(prog rules.Program) bool { return p.DecideProgram([]rules.Program{prog}, "", st).Ask }
+	asks := func(prog rules.Program) bool { return toolcall.DecideProgram(p, []rules.Program{prog}, "", st).Ask }
 	deploy := rules.Program{Path: "/opt/deploy", Args: []string{"deploy", "x"}}
 	if !asks(policytest.GitProgram("diff")) || !asks(deploy) {
 		t.Error("it does not ask without an answer")
@@ -100,13 +102,13 @@ func TestProgramOfAnAcceptedCommand(t *testing.T) {
 			t.Errorf("%+v is not asked about", prog)
 		}
 	}
-	if d := p.DecideProgram([]rules.Program{policytest.GitProgram("push")}, "", st); d.Verdict != policy.Deny {
+	if d := toolcall.DecideProgram(p, []rules.Program{policytest.GitProgram("push")}, "", st); d.Verdict != policy.Deny {
 		t.Errorf("%+v", d)
 	}
 	changed := slices.Clone(cfg.Rules)
 	changed[2].Reason = "Look again."
 	cfg.Rules = changed
-	if !compile(t, cfg).DecideProgram([]rules.Program{policytest.GitProgram("diff")}, "", st).Ask {
+	if !toolcall.DecideProgram(compile(t, cfg), []rules.Program{policytest.GitProgram("diff")}, "", st).Ask {
 		t.Error("an answer to another rule counts")
 	}
 }
@@ -124,24 +126,24 @@ func TestCommandsOfAnAcceptedRequest(t *testing.T) {
 		`,"networkApprovalContext":{"host":"a.example","protocol":"https"}`: false, `,"additionalPermissions":{"network":{"enabled":true}}`: false,
 	} {
 		params := value(t, `{"threadId":"T","turnId":"u","itemId":"c","cwd":"/code/proj","command":"/bin/bash -lc 'git log \"$x\"; git diff; $y; deploy x'"`+more+`}`)
-		st.Accepted = p.AskedByRequest(method, params, st)
+		st.Accepted = serverrequest.AskedCommands(p, method, params, st)
 		if len(st.Accepted) == 1 != counts {
 			t.Errorf("%s: %+v", more, st.Accepted)
 		}
 		for _, prog := range []rules.Program{policytest.GitProgram("diff"), policytest.GitProgram("log", "a"), policytest.GitProgram("show"), {Path: "/opt/deploy", Args: []string{"deploy", "x"}}} {
-			d := p.DecideProgram([]rules.Program{prog}, "", st)
+			d := toolcall.DecideProgram(p, []rules.Program{prog}, "", st)
 			if asks := !counts || prog.Args[len(prog.Args)-1] != "diff"; d.Verdict != policy.Pass || d.Ask != asks {
 				t.Errorf("%s: %+v: %+v", more, prog, d)
 			}
 		}
 	}
-	if asked := p.AskedByRequest("item/fileChange/requestApproval", value(t, `{"command":"git diff"}`), st); len(asked) > 0 {
+	if asked := serverrequest.AskedCommands(p, "item/fileChange/requestApproval", value(t, `{"command":"git diff"}`), st); len(asked) > 0 {
 		t.Errorf("a question about files: %+v", asked)
 	}
 	// Where Codex asks about each command, the bridge asks about none.
 	st = policytest.ProgramState(`"untrusted"`, "workspace-write")
-	st.Accepted = p.AskedByRequest(method, value(t, `{"cwd":"/code/proj","command":"/bin/bash -lc 'git diff'"}`), st)
-	if d := p.DecideProgram([]rules.Program{policytest.GitProgram("diff")}, "", st); d.Verdict != policy.Pass || d.Ask {
+	st.Accepted = serverrequest.AskedCommands(p, method, value(t, `{"cwd":"/code/proj","command":"/bin/bash -lc 'git diff'"}`), st)
+	if d := toolcall.DecideProgram(p, []rules.Program{policytest.GitProgram("diff")}, "", st); d.Verdict != policy.Pass || d.Ask {
 		t.Errorf("under untrusted: %+v", d)
 	}
 }
@@ -170,19 +172,19 @@ func TestProgramsOfOneStart(t *testing.T) {
 	p, st := compile(t, policytest.ProgramPolicy()), policytest.ProgramState(`"on-request"`, "workspace-write")
 	script := rules.Program{Path: "/code/proj/x", Args: []string{"x"}, Dir: "/code/proj"}
 	interpreter := func(words ...string) rules.Program { return policytest.GitProgram(append(words, "/code/proj/x")...) }
-	if d := p.DecideProgram([]rules.Program{script, interpreter("push")}, "", st); d.Verdict != policy.Deny {
+	if d := toolcall.DecideProgram(p, []rules.Program{script, interpreter("push")}, "", st); d.Verdict != policy.Deny {
 		t.Errorf("%+v", d)
 	}
 	deploy := rules.Program{Path: "/opt/deploy", Args: []string{"deploy"}}
-	d := p.DecideProgram([]rules.Program{deploy, interpreter("log"), policytest.GitProgram("status")}, "", st)
+	d := toolcall.DecideProgram(p, []rules.Program{deploy, interpreter("log"), policytest.GitProgram("status")}, "", st)
 	if !d.Ask || len(d.Approvers) != 1 || d.ApproversRule == nil || d.ApproversRule.Approvers != "release" || len(d.AnswerTerms.AskedBy) != 2 || len(d.Exceptions) != 1 {
 		t.Errorf("%+v", d)
 	}
 	st.Accepted = []rules.AskedCommand{{Words: []rules.Word{{Text: "deploy", Known: true}}, Rule: d.ApproversRule}}
-	if d = p.DecideProgram([]rules.Program{deploy, interpreter("log")}, "", st); !d.Ask || d.Approvers != nil {
+	if d = toolcall.DecideProgram(p, []rules.Program{deploy, interpreter("log")}, "", st); !d.Ask || d.Approvers != nil {
 		t.Errorf("%+v", d)
 	}
-	if d = p.DecideProgram([]rules.Program{script}, "it has too many words", st); d.Verdict != policy.Deny || !strings.Contains(d.Err.Message, "/code/proj/x (it has too many words, so a rule") {
+	if d = toolcall.DecideProgram(p, []rules.Program{script}, "it has too many words", st); d.Verdict != policy.Deny || !strings.Contains(d.Err.Message, "/code/proj/x (it has too many words, so a rule") {
 		t.Errorf("%+v", d)
 	}
 }

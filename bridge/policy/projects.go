@@ -111,7 +111,7 @@ func parseTrust(v rpc.Value) (map[string]bool, error) {
 		case level.Is(string(untrusted)):
 			levels[trustKey(key)] = false
 		case !IsUnset(level):
-			return nil, fmt.Errorf("config/read: projects: trust_level is %s", formatValue(level))
+			return nil, fmt.Errorf("config/read: projects: trust_level is %s", FormatValue(level))
 		}
 	}
 	return levels, nil

@@ -10,9 +10,9 @@ import (
 	"codex-bridge.example/bridge/rules"
 )
 
-// isProtected reports whether path leads into a protected path, at any depth of a root. If path is
+// IsProtected reports whether path leads into a protected path, at any depth of a root. If path is
 // in no root, all of it counts. It ignores case, which is the stricter choice.
-func (p *Policy) isProtected(roots []string, path string) bool {
+func (p *Policy) IsProtected(roots []string, path string) bool {
 	return p.LeadsInto(relativeToRoot(roots, path), func([]string) bool { return true })
 }
 
@@ -34,10 +34,10 @@ func (p *Policy) protectsBeyondCodex(path string) bool {
 	return p.LeadsInto(path, func(kept []string) bool { return !IsGoverning(kept[0]) })
 }
 
-// leadsToProtected reports whether the last names of a folder are the first names of a protected
+// LeadsToProtected reports whether the last names of a folder are the first names of a protected
 // path, such as .github for .github/workflows. In such a writable root, a file's relative path does
 // not show that the file is protected.
-func (p *Policy) leadsToProtected(folder string) bool {
+func (p *Policy) LeadsToProtected(folder string) bool {
 	return slices.ContainsFunc(p.protected, func(kept []string) bool {
 		for n := 1; n < len(kept); n++ {
 			if tail := rules.FoldCase(filepath.Join(kept[:n]...)); strings.HasSuffix(rules.FoldCase(filepath.Clean(folder)), string(filepath.Separator)+tail) {
@@ -100,19 +100,19 @@ func mayMatch(name, kept string) bool {
 	return matched || err != nil
 }
 
-// isInProtected reports whether a folder is in one of policy.protected_paths or leads to one. The
+// IsInProtected reports whether a folder is in one of policy.protected_paths or leads to one. The
 // whole path counts, because a command could create a repository at any depth.
-func (p *Policy) isInProtected(folder string) bool {
-	return p.leadsToProtected(folder) || p.protectsBeyondCodex(folder)
+func (p *Policy) IsInProtected(folder string) bool {
+	return p.LeadsToProtected(folder) || p.protectsBeyondCodex(folder)
 }
 
-// overlapsProtected reports whether a canonical path overlaps policy files of the thread's folders,
+// OverlapsProtected reports whether a canonical path overlaps policy files of the thread's folders,
 // policy.protected_paths, or programs that run outside the sandbox.
 //
 // Measured with Codex 0.169: a grant of a folder makes paths below it writable for which the
 // profile has "read".
-func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
-	if st.holdsProgram(path) || p.isProtected(roots, path) || p.leadsToProtected(path) {
+func (p *Policy) OverlapsProtected(st State, roots []string, path string) bool {
+	if st.holdsProgram(path) || p.IsProtected(roots, path) || p.LeadsToProtected(path) {
 		return true
 	}
 	folders := append(slices.Clone(roots), st.StartFolder)
@@ -138,7 +138,7 @@ func (p *Policy) overlapsProtected(st State, roots []string, path string) bool {
 				protected = append(protected, st.PolicyFiles.PolicyFiles(folder)...)
 			}
 		}
-		if st.otherPolicyFile(path, "") != "" {
+		if st.OtherPolicyFile(path, "") != "" {
 			return true
 		}
 	}
@@ -189,18 +189,18 @@ func (p *Policy) addProtected(paths [][]string) {
 	}
 }
 
-// protectsMore reports whether policy.protected_paths has more than the governing folders, which Codex itself protects.
-func (p *Policy) protectsMore() bool {
+// ProtectsMore reports whether policy.protected_paths has more than the governing folders, which Codex itself protects.
+func (p *Policy) ProtectsMore() bool {
 	return slices.ContainsFunc(p.protected, func(names []string) bool { return !IsGoverning(names[0]) })
 }
 
-// changesProtected reports whether path leads into a protected path of a root that Codex does not
+// ChangesProtected reports whether path leads into a protected path of a root that Codex does not
 // mount read-only. A relative path is a part of a path. A computed path does not count for .git and
 // other folders that Codex protects, because common scripts remove "$tmp/.git".
-func (p *Policy) changesProtected(path string, computed bool, roots []string, st State) bool {
+func (p *Policy) ChangesProtected(path string, computed bool, roots []string, st State) bool {
 	seen, top := path, "" // in its root, and in the workspace, at whose top Codex mounts them
 	if filepath.IsAbs(path) {
-		if path = filepath.Clean(path); !withinAny(roots, path) {
+		if path = filepath.Clean(path); !WithinAny(roots, path) {
 			return false
 		}
 		seen = relativeToRoot(roots, path)

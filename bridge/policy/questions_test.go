@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -33,7 +34,7 @@ func TestEmptyProtectedPath(t *testing.T) {
 	for path, remains := range map[string]bool{"/code/proj/a": true, "/code/proj/.git/config": false, "/code/proj/x/a/b": false, "/code/proj/a/c": true} {
 		st := state()
 		st.Thread.Sandbox, st.Files = "workspace-write", []string{path}
-		if got := p.RunsInSandbox(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
+		if got := serverrequest.RunsInSandbox(p, fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
 			t.Errorf("%s: remains %v, want %v", path, got, remains)
 		}
 	}
@@ -58,7 +59,7 @@ func TestRootsWithoutHome(t *testing.T) {
 		st := state()
 		st.Home, st.CodexHome, st.Sensitive = test.home, "", nil
 		st.Thread.Sandbox, st.Files = "workspace-write", []string{test.path}
-		if got := p.RunsInSandbox(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != test.remains {
+		if got := serverrequest.RunsInSandbox(p, fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != test.remains {
 			t.Errorf("home %q, %s: remains %v, want %v", test.home, test.path, got, test.remains)
 		}
 	}
@@ -73,7 +74,7 @@ func TestProtectedNameAboveRoot(t *testing.T) {
 	for path, remains := range map[string]bool{"/srv/.git/data/a": true, "/srv/.git/data/.git/a": false, "/srv/.git/a": false, "/srv/a": true} {
 		st := state()
 		st.Thread.Sandbox, st.Files = "workspace-write", []string{path}
-		if got := p.RunsInSandbox(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
+		if got := serverrequest.RunsInSandbox(p, fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); got != remains {
 			t.Errorf("%s: remains %v, want %v", path, got, remains)
 		}
 	}
@@ -99,7 +100,7 @@ func TestRulesOfQuestions(t *testing.T) {
 	} {
 		st := state()
 		st.Escalation = rules.Sandboxed
-		d := p.DecideRequest(commandQuestion, value(t, params), st)
+		d := serverrequest.Decide(p, commandQuestion, value(t, params), st)
 		if got := d.Verdict == policy.Deny; got != denied {
 			t.Errorf("%s: %+v", params, d)
 		}
@@ -114,7 +115,7 @@ func TestRulesOfQuestions(t *testing.T) {
 		if sandbox == "" {
 			st.Thread = nil
 		}
-		d := p.DecideRequest(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st)
+		d := serverrequest.Decide(p, fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st)
 		if got := d.Verdict == policy.Accept; got != (sandbox == "workspace-write" || sandbox == "danger-full-access") {
 			t.Errorf("sandbox %q: %+v", sandbox, d)
 		}
@@ -130,7 +131,7 @@ func TestAllowRulesOfPatchesThatLeave(t *testing.T) {
 		cfg.Rules = []config.Rule{{Tool: "file", Path: "/etc/**", Decision: "allow", Escalated: escalated}}
 		st := state()
 		st.Thread.Sandbox, st.Files = "workspace-write", []string{"/etc/a"}
-		if d := compile(t, cfg).DecideRequest(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); d.Verdict != want {
+		if d := serverrequest.Decide(compile(t, cfg), fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); d.Verdict != want {
 			t.Errorf("escalated %t: %v", escalated, d.Verdict)
 		}
 	}
@@ -148,7 +149,7 @@ func TestAllowRulesOfPatchesThatStay(t *testing.T) {
 	} {
 		st := state()
 		st.Thread.Sandbox, st.Files = sandbox, []string{"/code/proj/a"}
-		if d := p.DecideRequest(fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); d.Verdict != want {
+		if d := serverrequest.Decide(p, fileQuestion, value(t, `{"threadId":"T","itemId":"i"}`), st); d.Verdict != want {
 			t.Errorf("%q: %v, want %v", sandbox, d.Verdict, want)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // Measured with Codex 0.169: a patch that adds or updates a file writes through a link; one that deletes or
 // moves it removes the link itself.
 func (st State) Readings(path string) ([]string, error) {
-	return st.readingsIn(st.ThreadWorkspace(), path)
+	return st.ReadingsIn(st.ThreadWorkspace(), path)
 }
 
 // ThreadWorkspace returns the workspace of the thread; "" if there is none.
@@ -28,8 +28,8 @@ func (st State) ThreadWorkspace() string {
 	return st.Thread.Workspace
 }
 
-// readingsIn is readings for a workspace without a thread.
-func (st State) readingsIn(workspace, path string) ([]string, error) {
+// ReadingsIn is readings for a workspace without a thread.
+func (st State) ReadingsIn(workspace, path string) ([]string, error) {
 	if err := st.checkPath(path); err != nil {
 		return nil, err
 	}
@@ -49,10 +49,10 @@ func (st State) readingsIn(workspace, path string) ([]string, error) {
 	return out, err
 }
 
-// policyFileLink returns the reading that is a workspace policy file in the place of a link; "" if none is.
+// PolicyFileLink returns the reading that is a workspace policy file in the place of a link; "" if none is.
 // Codex's sandbox keeps the target from commands, but not the link: without it, the policy would not govern
 // later threads.
-func policyFileLink(found []string) string {
+func PolicyFileLink(found []string) string {
 	for _, path := range found[:max(len(found)-1, 0)] {
 		if strings.EqualFold(filepath.Base(path), config.WorkspaceFile) {
 			return path
@@ -84,7 +84,7 @@ func (st State) renamed(workspace, path string) string {
 // rule may match it.
 func (st State) FileChanges(workspace string, names []string) (changes []rules.Change) {
 	for _, name := range names {
-		found, err := st.readingsIn(workspace, name)
+		found, err := st.ReadingsIn(workspace, name)
 		for _, path := range found {
 			changes = append(changes, rules.Change{Path: path})
 		}
@@ -102,14 +102,14 @@ func (st State) FileChanges(workspace string, names []string) (changes []rules.C
 // for any file.
 func PatchedFiles(patch, cwd string) (names []string) {
 	for _, name := range rules.PatchedFiles(patch) {
-		names = append(names, nameIn(cwd, name))
+		names = append(names, NameIn(cwd, name))
 	}
 	return names
 }
 
-// nameIn returns the absolute name of a file that is relative to a folder. It is not cleaned: a name before
+// NameIn returns the absolute name of a file that is relative to a folder. It is not cleaned: a name before
 // ".." may be a link. An empty name stays empty, and in an unknown folder, "", the name stays relative.
-func nameIn(folder, name string) string {
+func NameIn(folder, name string) string {
 	if name == "" || folder == "" || filepath.IsAbs(name) {
 		return name
 	}

@@ -11,6 +11,8 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -42,7 +44,7 @@ func judgeFile(t tester, p *policy.Policy, st policy.State, name string) map[str
 		return doc.Root()
 	}
 	call := func(tool, command string) int {
-		return strictnessOf(p.DecideTool(policy.ToolCall{Name: tool, Shell: "bash", Cwd: "/code/proj", Input: value(map[string]string{"command": command})}, st), true)
+		return strictnessOf(toolcall.Decide(p, toolcall.Call{Name: tool, Shell: "bash", Cwd: "/code/proj", Input: value(map[string]string{"command": command})}, st), true)
 	}
 	patch := "*** Begin Patch\n*** Delete File: " + name + "\n*** End Patch"
 	asked := st
@@ -54,10 +56,10 @@ func judgeFile(t tester, p *policy.Policy, st policy.State, name string) map[str
 		"line patch":  call("Bash", "apply_patch <<'E'\n"+patch+"\nE"),
 		"redirection": call("Bash", "echo x > "+name),
 		"operand":     call("Bash", "rm "+name),
-		"question":    strictnessOf(p.DecideRequest("item/fileChange/requestApproval", value(map[string]any{"itemId": "i"}), asked), false),
-		"old question": strictnessOf(p.DecideRequest("applyPatchApproval",
+		"question":    strictnessOf(serverrequest.Decide(p, "item/fileChange/requestApproval", value(map[string]any{"itemId": "i"}), asked), false),
+		"old question": strictnessOf(serverrequest.Decide(p, "applyPatchApproval",
 			value(map[string]any{"fileChanges": map[string]any{asked.Files[0]: map[string]string{"type": "delete"}}}), st), false),
-		"agent": strictnessOf(p.DecideAgent("session/request_permission", policy.AgentRequest{Files: asked.Files, Cwd: "/code/proj"}, st), false),
+		"agent": strictnessOf(toolcall.DecideAgent(p, "session/request_permission", toolcall.AgentRequest{Files: asked.Files, Cwd: "/code/proj"}, st), false),
 	}
 }
 

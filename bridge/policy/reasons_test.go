@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -151,7 +152,9 @@ func TestReasonsOfRules(t *testing.T) {
 	p := compile(t, cfg)
 	st := state()
 	st.Thread.Sandbox, st.Thread.Approval, st.Escalation = "workspace-write", json.RawMessage(`"on-request"`), rules.Sandboxed
-	ask := func(method, params string) policy.Decision { return p.DecideRequest(method, value(t, params), st) }
+	ask := func(method, params string) policy.Decision {
+		return serverrequest.Decide(p, method, value(t, params), st)
+	}
 	if d := ask(commandQuestion, `{"threadId":"T","cwd":"/code/proj","command":"git push"}`); d.Err == nil || !strings.Contains(d.Err.Message, "a rule says deny: git push (") {
 		t.Errorf("%v", d.Err)
 	}
@@ -273,8 +276,8 @@ func TestReasonsOfChanges(t *testing.T) {
 func TestReasonsOfGrants(t *testing.T) {
 	st := state()
 	paths := strings.TrimSuffix(strings.Repeat(`"/etc/x",`, 10), ",")
-	asked := policy.ServerRequest{Method: "item/permissions/requestApproval", Params: value(t, `{"permissions":{}}`)}
-	d := compile(t, contract()).DecideAnswer(asked, message(t, `{"id":0,"result":{"permissions":{"fileSystem":{"read":[`+paths+`]}}}}`), st)
+	asked := serverrequest.Request{Method: "item/permissions/requestApproval", Params: value(t, `{"permissions":{}}`)}
+	d := serverrequest.DecideAnswer(compile(t, contract()), asked, message(t, `{"id":0,"result":{"permissions":{"fileSystem":{"read":[`+paths+`]}}}}`), st)
 	if len(d.Changes) != 1 || strings.Count(d.Changes[0].Reason, "/etc/x") != 8 {
 		t.Errorf("%+v", d.Changes)
 	}
@@ -348,7 +351,7 @@ func TestUnknownQuestions(t *testing.T) {
 		if override != "" {
 			cfg.Methods = map[string]string{"new/question": override}
 		}
-		if d := compile(t, cfg).DecideRequest("new/question", value(t, `{}`), state()); d.Verdict != want {
+		if d := serverrequest.Decide(compile(t, cfg), "new/question", value(t, `{}`), state()); d.Verdict != want {
 			t.Errorf("%q: %v, want %v", override, d.Verdict, want)
 		}
 	}
@@ -369,7 +372,7 @@ func TestToolQuestionIsDeniedAsElicitation(t *testing.T) {
 	} {
 		cfg := contract()
 		cfg.Methods = test.methods
-		if d := compile(t, cfg).DecideRequest("item/tool/requestUserInput", value(t, question), state()); d.Verdict != test.want {
+		if d := serverrequest.Decide(compile(t, cfg), "item/tool/requestUserInput", value(t, question), state()); d.Verdict != test.want {
 			t.Errorf("%v: %v, want %v", test.methods, d.Verdict, test.want)
 		}
 	}

@@ -13,9 +13,6 @@ import (
 // RuleNobody is the rule of a refusal for want of a person who answers.
 const RuleNobody = "approvals.nobody"
 
-// ruleProtocol is the rule of a refusal of what Codex could not read, or not as it was meant.
-const ruleProtocol = "protocol"
-
 // Refusal describes a refused message. It is the data of the error.
 type Refusal struct {
 	Method string `json:"method"`
@@ -55,7 +52,7 @@ func NewRefusalError(code rpc.Code, r Refusal) *rpc.Error {
 // are no settings, such as a missing answer.
 func (r Refusal) Sentence() string {
 	s := strings.TrimSuffix(r.Reason, ".")
-	if config.IsSetting(r.Rule) || r.Rule == ruleUser {
+	if config.IsSetting(r.Rule) || r.Rule == RuleUser {
 		s += ". The setting is " + r.Rule
 		if r.Origin != "" {
 			s += " in " + r.Origin
@@ -85,7 +82,7 @@ type OriginFunc func(key string) string
 
 // RuleOrigin returns the place that set a rule; "" for a default.
 func (p *Policy) RuleOrigin(rule string) string {
-	if rule == ruleUser {
+	if rule == RuleUser {
 		return originUser
 	}
 	if p.originOf == nil {

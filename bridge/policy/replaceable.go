@@ -11,7 +11,7 @@ func (c *folders) isReplaceable(path string) bool {
 	case c.p.maxLevel == ReadOnly:
 		return false
 	case c.spec.startsThread:
-		return path != c.workspace && findNested(slices.Concat(c.st.Writable, c.newlyWritable), path) != ""
+		return path != c.workspace && FindNested(slices.Concat(c.st.Writable, c.newlyWritable), path) != ""
 	}
 	return c.overlappingWritable(path) != ""
 }
@@ -22,7 +22,7 @@ func (c *folders) isReplaceable(path string) bool {
 // it also returns a folder inside path, unless path itself was writable for the thread.
 func (c *folders) overlappingWritable(path string) string {
 	var folders []string
-	if c.workspace != "" && writableBelowAny(c.allowed(), c.workspace) {
+	if c.workspace != "" && WritableBelowAny(c.allowed(), c.workspace) {
 		folders = append(folders, c.workspace)
 	}
 	if t := c.st.Thread; t != nil {
@@ -48,8 +48,8 @@ func (c *folders) overlappingWritable(path string) string {
 	return ""
 }
 
-// findNested returns the first folder that contains path or is in it; "" if there is none.
-func findNested(folders []string, path string) string {
+// FindNested returns the first folder that contains path or is in it; "" if there is none.
+func FindNested(folders []string, path string) string {
 	for _, folder := range folders {
 		if folder != path && (WritableBelow(folder, path) || WritableBelow(path, folder)) {
 			return folder
@@ -62,16 +62,16 @@ func findNested(folders []string, path string) string {
 // A client that changes settings waits for exactly those.
 func (c *folders) canNarrow(path string) bool {
 	return c.m.Method == "turn/start" && Within(c.workspace, path) &&
-		(findNested(c.st.Writable, path) == "" || c.p.mayStayInside(&c.st, c.allowed(), c.workspace, path))
+		(FindNested(c.st.Writable, path) == "" || c.p.MayStayInside(&c.st, c.allowed(), c.workspace, path))
 }
 
-// mayStayInside reports whether a folder inside the workspace may be a root of a thread with a read-only
+// MayStayInside reports whether a folder inside the workspace may be a root of a thread with a read-only
 // sandbox, though commands of other threads could replace it by a link. A later turn that would raise the
 // sandbox finds the root, see innerRoot. With the bridge's profile it does not: then commands of the thread
 // itself must have been able to write the workspace before.
-func (p *Policy) mayStayInside(st *State, allowed []string, workspace, path string) bool {
+func (p *Policy) MayStayInside(st *State, allowed []string, workspace, path string) bool {
 	t := st.Thread
-	return t != nil && path != workspace && WritableBelow(workspace, path) && writableBelowAny(allowed, workspace) &&
+	return t != nil && path != workspace && WritableBelow(workspace, path) && WritableBelowAny(allowed, workspace) &&
 		(!t.Profile.Defined || slices.Contains(t.Writable, workspace))
 }
 

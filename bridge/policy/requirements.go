@@ -53,7 +53,7 @@ func ParseRequirements(result rpc.Value, prompts []config.Rule, place string) (*
 			if text, ok := word.Text(); ok { // a granular approval policy is an object
 				*list.to = append(*list.to, text)
 			}
-			r.reduced = r.reduced || isReduced(word) && questionsOf(word) == questions{}
+			r.reduced = r.reduced || IsReduced(word) && questionsOf(word) == questions{}
 		}
 	}
 	for name, on := range v.Get("featureRequirements").Members() {
@@ -84,7 +84,7 @@ func (p *Policy) Within(r *Requirements, method string) (*Policy, *rpc.Error) {
 	t := *p
 	t.required = r
 	t.originOf = func(key string) string {
-		if key == ruleApproval || key == ruleSandbox || key == ruleReviewers {
+		if key == RuleApproval || key == RuleSandbox || key == RuleReviewers {
 			return r.place
 		}
 		return p.RuleOrigin(key)
@@ -94,15 +94,15 @@ func (p *Policy) Within(r *Requirements, method string) (*Policy, *rpc.Error) {
 	}
 	t.approvals = slices.DeleteFunc(slices.Clone(p.approvals), func(name string) bool { return !r.allowsApproval(p, name) })
 	if len(t.approvals) == 0 {
-		return nil, contradict(ruleApproval, "allow none of its approval policies: allowed_approval_policies has "+strings.Join(r.approvals, ", ")+r.gateHint(p),
+		return nil, contradict(RuleApproval, "allow none of its approval policies: allowed_approval_policies has "+strings.Join(r.approvals, ", ")+r.gateHint(p),
 			"change one of them, so that they have a value in common")
 	}
 	t.granular = p.granular && r.approvals == nil // each requirement names all parts of a granular policy
 	t.reviewers = slices.DeleteFunc(slices.Clone(p.reviewers), func(name string) bool {
-		return r.reviewers != nil && !slices.ContainsFunc(r.reviewers, func(allowed string) bool { return normalizeReviewer(allowed) == name })
+		return r.reviewers != nil && !slices.ContainsFunc(r.reviewers, func(allowed string) bool { return NormalizeReviewer(allowed) == name })
 	})
 	if len(t.reviewers) == 0 {
-		return nil, contradict(ruleReviewers, "allow none of its reviewers: allowed_approvals_reviewers has "+strings.Join(r.reviewers, ", "),
+		return nil, contradict(RuleReviewers, "allow none of its reviewers: allowed_approvals_reviewers has "+strings.Join(r.reviewers, ", "),
 			"change one of them, so that they have a value in common")
 	}
 	for l := ReadOnly + 1; l <= p.maxLevel; l++ {
@@ -112,18 +112,18 @@ func (p *Policy) Within(r *Requirements, method string) (*Policy, *rpc.Error) {
 		}
 	}
 	if r.profiles != nil && (t.maxLevel != ReadOnly || !slices.Contains(r.profiles, builtinProfiles[ReadOnly])) {
-		return nil, contradict(ruleSandbox, "allow only the permissions profiles "+strings.Join(r.profiles, ", ")+", and not the bridge's, which protects files",
+		return nil, contradict(RuleSandbox, "allow only the permissions profiles "+strings.Join(r.profiles, ", ")+", and not the bridge's, which protects files",
 			`remove allowed_permission_profiles from the requirements, or allow ":read-only" there with policy.sandbox = "read-only"`)
 	}
 	// Measured with Codex 0.169: also commands of a sandbox with networkAccess = false get the proxy, and
 	// no response shows it.
 	if r.network && !p.network {
-		return nil, contradict(ruleNetwork, "let commands in the sandbox use the network, by experimental_network.enabled",
+		return nil, contradict(RuleNetwork, "let commands in the sandbox use the network, by experimental_network.enabled",
 			"set policy.network = true, or remove experimental_network from the requirements")
 	}
 	for _, one := range p.pins {
 		if r.features[methods.FoldName(strings.TrimPrefix(one.key, featuresKey+"."))] {
-			return nil, contradict(ruleKeys, "enable "+one.key+", which the policy disables: "+one.reason,
+			return nil, contradict(RuleKeys, "enable "+one.key+", which the policy disables: "+one.reason,
 				fmt.Sprintf("add %q to policy.config_keys, or remove it from the requirements", one.key))
 		}
 	}
@@ -134,10 +134,10 @@ func (p *Policy) Within(r *Requirements, method string) (*Policy, *rpc.Error) {
 	return &t, nil
 }
 
-// allowsApproval reports whether Codex may get the approval policy that the bridge sends for name.
+// AllowsApproval reports whether Codex may get the approval policy that the bridge sends for name.
 func (r *Requirements) allowsApproval(p *Policy, name string) bool {
 	if name == "untrusted" && p.gate {
-		name = gatedApproval
+		name = GatedApproval
 	}
 	return r.approvals == nil || slices.Contains(r.approvals, name)
 }
@@ -180,5 +180,5 @@ func (p *Policy) requiredReason(path []string, v rpc.Value) string {
 	return ""
 }
 
-// never is later than the time of any remembered answer.
-var never = time.Unix(1<<40, 0)
+// Never is later than the time of any remembered answer.
+var Never = time.Unix(1<<40, 0)

@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -130,10 +131,10 @@ func TestRequiredQuestionIsNotAnswered(t *testing.T) {
 		st.Escalation = rules.Sandboxed
 		st.Thread.Sandbox, st.Thread.Approval = "workspace-write", json.RawMessage(`"on-request"`)
 		params := value(t, `{"threadId":"T","turnId":"u","itemId":"i","startedAtMs":0,"command":"`+test.command+`","cwd":"/code/proj"}`)
-		if d := test.policy.DecideRequest("item/commandExecution/requestApproval", params, st); d.Verdict != test.verdict {
+		if d := serverrequest.Decide(test.policy, "item/commandExecution/requestApproval", params, st); d.Verdict != test.verdict {
 			t.Errorf("%s: %s", test.command, d.Verdict)
 		}
-		if since := test.policy.AnswerTerms("item/commandExecution/requestApproval", params, st).Since; !since.IsZero() != test.since {
+		if since := serverrequest.Terms(test.policy, "item/commandExecution/requestApproval", params, st).Since; !since.IsZero() != test.since {
 			t.Errorf("%s: answers count since %v", test.command, since)
 		}
 	}

@@ -18,14 +18,14 @@ func (c *request) restoresGate(v rpc.Value) bool {
 	switch {
 	case c.st.Thread != nil || c.st.UnknownThread:
 		return false // the thread's own gate counts
-	case !v.Is(gatedApproval) && !questionsOf(v).areFew() || v.Is("never"):
+	case !v.Is(GatedApproval) && !questionsOf(v).areFew() || v.Is("never"):
 		return false // Codex itself has it from the client
 	case c.st.StoredGate != nil:
 		return *c.st.StoredGate
-	case v.Is(gatedApproval):
+	case v.Is(GatedApproval):
 		return c.p.gate && c.p.AcceptsApprovalName("untrusted")
 	}
-	return isReduced(v) && c.p.gatesFirst() // see reduceApproval
+	return IsReduced(v) && c.p.gatesFirst() // see reduceApproval
 }
 
 // decideRestoredGate decides about a resume or fork of such a thread, or of one in memory about whose commands the

@@ -150,7 +150,7 @@ func (c *sandboxRule) keepsUnsubscribed() bool {
 	if c.m.Method != "thread/resume" || left == nil || c.st.Defaults == nil || left.Profile.Defined {
 		return false
 	}
-	has, known := parseMode(left.Sandbox)
+	has, known := ParseMode(left.Sandbox)
 	if !known || has == FullAccess || has == ReadOnly && left.Network {
 		return false
 	}
@@ -159,7 +159,7 @@ func (c *sandboxRule) keepsUnsubscribed() bool {
 		c.narrowDefaults(left.sandboxSettings())
 		c.narrowDefaultRoots(left.Roots)
 	}
-	c.setMode(to, cmp.Or(rule, ruleSandbox), cmp.Or(reason, "if omitted, Codex would take its default in place of the thread's"))
+	c.setMode(to, cmp.Or(rule, RuleSandbox), cmp.Or(reason, "if omitted, Codex would take its default in place of the thread's"))
 	return true
 }
 
@@ -191,7 +191,7 @@ func (c *sandboxRule) decideForbiddenDefault() {
 	resumes := c.m.Method == "thread/resume"
 	switch {
 	case c.st.UnknownThread:
-		c.setMode(ReadOnly, ruleSandbox, reason) // Codex will refuse the request, too
+		c.setMode(ReadOnly, RuleSandbox, reason) // Codex will refuse the request, too
 	case resumes && c.st.LoadedProfile == nil && !c.st.NotLoaded:
 		c.want(WantLoadedProfile)
 	default:
@@ -207,7 +207,7 @@ func (c *sandboxRule) sendRestored(stays bool, reason string) {
 		return
 	}
 	restored := c.restoredSandbox(stays)
-	last, _ := parseMode(restored.Mode)
+	last, _ := ParseMode(restored.Mode)
 	to, rule, why := c.allowedLevel(last)
 	switch user := c.userProfile(); {
 	case stays:
@@ -220,7 +220,7 @@ func (c *sandboxRule) sendRestored(stays bool, reason string) {
 	case to == WorkspaceWrite:
 		c.narrowDefaults(restored)
 	}
-	c.setMode(to, cmp.Or(rule, ruleSandbox), cmp.Or(why, reason))
+	c.setMode(to, cmp.Or(rule, RuleSandbox), cmp.Or(why, reason))
 }
 
 // narrowDefaults has the overlay set the values of sandbox_workspace_write with which a workspace-write thread
@@ -229,7 +229,7 @@ func (c *sandboxRule) narrowDefaults(to SandboxSettings) {
 	d := *c.st.Defaults
 	const reason = "the thread does not have more"
 	require := func(key, raw string) {
-		c.keys.add(requiredKey{key: workspaceWriteKey + "." + key, raw: []byte(raw), rule: ruleSandbox, reason: reason})
+		c.keys.add(requiredKey{key: workspaceWriteKey + "." + key, raw: []byte(raw), rule: RuleSandbox, reason: reason})
 	}
 	if d.Network && !to.Network {
 		require("network_access", "false")
@@ -263,7 +263,7 @@ func containsAny(list, values []string) bool {
 // ParseStoredSandbox returns the sandbox of settings in the form of thread/settings/updated.
 func ParseStoredSandbox(settings rpc.Value) SandboxSettings {
 	stored := ParseSandbox(settings.Get("sandboxPolicy"))
-	stored.Profile = textOf(settings.Get("activePermissionProfile").Get("id"))
+	stored.Profile = TextOf(settings.Get("activePermissionProfile").Get("id"))
 	if settings.Get("sandboxPolicy").Get("type").Is("externalSandbox") {
 		// Measured with Codex 0.169 and 0.171: it does not restore this, but takes its default, as for a workspace-write
 		// without a profile.

@@ -8,20 +8,18 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const ruleReviewers = "policy.reviewers"
-
-// normalizeReviewer returns auto_review for its other name guardian_subagent, which Codex echoes as
+// NormalizeReviewer returns auto_review for its other name guardian_subagent, which Codex echoes as
 // auto_review.
-func normalizeReviewer(name string) string {
+func NormalizeReviewer(name string) string {
 	if name == "guardian_subagent" {
 		return "auto_review"
 	}
 	return name
 }
 
-// allowsReviewer reports whether v may be the reviewer. The user always may: a model only takes over
+// AllowsReviewer reports whether v may be the reviewer. The user always may: a model only takes over
 // the user's work.
-func (p *Policy) allowsReviewer(v rpc.Value) bool {
+func (p *Policy) AllowsReviewer(v rpc.Value) bool {
 	// Measured with Codex 0.169: it also reads {"auto_review": null}; only strings pass.
 	if v.Is("user") {
 		return true
@@ -39,13 +37,13 @@ func decideReviewer(c *request, o overlaySettings) json.RawMessage {
 	p, v := c.p, c.params.Get("approvalsReviewer")
 	switch {
 	case v.Is("user") && p.required.excludesUser():
-		c.refuse(rpc.CodeRefused, "params.approvalsReviewer", ruleReviewers, "the machine's requirements do not allow the user, so Codex would have a model review", `send "auto_review" if that is right`)
-	case !IsUnset(v) && p.allowsReviewer(v):
+		c.refuse(rpc.CodeRefused, "params.approvalsReviewer", RuleReviewers, "the machine's requirements do not allow the user, so Codex would have a model review", `send "auto_review" if that is right`)
+	case !IsUnset(v) && p.AllowsReviewer(v):
 		if c.spec.opensThread {
 			return CloneRaw(v)
 		}
 	case !IsUnset(v):
-		return c.replaceReviewer(formatValue(v) + " is not in " + p.reviewerList())
+		return c.replaceReviewer(FormatValue(v) + " is not in " + p.ReviewerList())
 	case o.user:
 		return c.setReviewer("user", "the client's config asks for it")
 	case c.spec.startsThread && slices.Contains(p.reviewers, "user") && slices.Contains(p.reviewers, "auto_review"):
@@ -59,11 +57,11 @@ func decideReviewer(c *request, o overlaySettings) json.RawMessage {
 		if name == "" {
 			name = "user" // measured
 		}
-		if !slices.Contains(p.reviewers, normalizeReviewer(name)) {
-			return c.replaceReviewer("if omitted, Codex would use its default " + name + ", which is not in " + p.reviewerList())
+		if !slices.Contains(p.reviewers, NormalizeReviewer(name)) {
+			return c.replaceReviewer("if omitted, Codex would use its default " + name + ", which is not in " + p.ReviewerList())
 		}
 	case c.spec.opensThread && len(p.reviewers) == 1 && (c.st.Thread == nil || c.st.Thread.Reviewer != "user"):
-		return c.replaceReviewer("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.reviewerList())
+		return c.replaceReviewer("if omitted, Codex would use the thread's value, and the policy allows only one in " + p.ReviewerList())
 	}
 	return nil
 }
@@ -74,8 +72,8 @@ func decideReviewer(c *request, o overlaySettings) json.RawMessage {
 // reviewing model runs commands in a read-only sandbox, and no hook runs for them.
 func (c *request) checkModelReview() {
 	if !slices.Contains(c.p.reviewers, "auto_review") {
-		c.refuse(rpc.CodeRefused, "", ruleReviewers, "a model would review the last action, with commands that no rule can deny, and auto_review is not in "+c.p.reviewerList(),
-			`review the action yourself, or add "auto_review" to `+ruleReviewers)
+		c.refuse(rpc.CodeRefused, "", RuleReviewers, "a model would review the last action, with commands that no rule can deny, and auto_review is not in "+c.p.ReviewerList(),
+			`review the action yourself, or add "auto_review" to `+RuleReviewers)
 	}
 }
 
@@ -85,12 +83,13 @@ func (c *request) replaceReviewer(reason string) json.RawMessage {
 
 func (c *request) setReviewer(name, reason string) json.RawMessage {
 	to := JSONString(name)
-	c.setField("approvalsReviewer", to, ruleReviewers, reason)
+	c.setField("approvalsReviewer", to, RuleReviewers, reason)
 	return to
 }
 
-func (p *Policy) reviewerList() string {
-	return p.listName(ruleReviewers) + " [" + strings.Join(p.reviewers, ", ") + "]"
+// ReviewerList returns policy.reviewers for a message.
+func (p *Policy) ReviewerList() string {
+	return p.listName(RuleReviewers) + " [" + strings.Join(p.reviewers, ", ") + "]"
 }
 
 // AllowsModelReview reports whether a model may answer approvals in the user's place.

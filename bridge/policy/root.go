@@ -54,22 +54,23 @@ func parseRoot(text string) (root, error) {
 	return root{literalRoot, filepath.Clean(text), text}, nil
 }
 
-// allowed returns the folders of policy.writable_roots for this thread, canonical.
+// Allowed returns the folders of policy.writable_roots for this thread, canonical.
 func (c *folders) allowed() []string {
 	if !c.rootsExpanded {
-		c.allowedRoots, c.rootsExpanded = c.p.allowed(c.st, c.workspace), true
+		c.allowedRoots, c.rootsExpanded = c.p.Allowed(c.st, c.workspace), true
 	}
 	return c.allowedRoots
 }
 
-func (p *Policy) allowed(st State, workspace string) []string {
+// Allowed returns the canonical folders of policy.writable_roots for a thread in a workspace.
+func (p *Policy) Allowed(st State, workspace string) []string {
 	var out []string
 	for _, r := range p.roots {
 		switch r.base {
 		case workspaceRoot:
 			// A folder below the workspace is not resolved. A command may have made it a link, and
 			// resolving would allow the target. No canonical path is below a link.
-			if isUsableWorkspace(st, workspace) {
+			if IsUsableWorkspace(st, workspace) {
 				out = append(out, joinRest(workspace, r.rest))
 			}
 		default:
@@ -79,7 +80,7 @@ func (p *Policy) allowed(st State, workspace string) []string {
 		}
 	}
 	for _, q := range p.joint {
-		out = intersectFolders(out, q.allowed(st, workspace))
+		out = intersectFolders(out, q.Allowed(st, workspace))
 	}
 	return out
 }
@@ -143,8 +144,8 @@ func (p *Policy) LinkedRoots(world func() State) []*LinkedRootError {
 	return out
 }
 
-// isUsableWorkspace reports whether ${workspace} may stand for the folder.
-func isUsableWorkspace(st State, workspace string) bool { return st.unusableReason(workspace) == "" }
+// IsUsableWorkspace reports whether ${workspace} may stand for the folder.
+func IsUsableWorkspace(st State, workspace string) bool { return st.unusableReason(workspace) == "" }
 
 // unusableReason returns why ${workspace} may not stand for the folder; "" if it may. The file
 // system's root, the home folder and folders above it contain keys and start-up files, and a thread
@@ -177,7 +178,7 @@ func (st State) unusableReason(workspace string) string {
 			return "overlaps " + kept + ", which commands must not write; open another folder"
 		}
 	}
-	if st.isInPath(workspace) {
+	if st.IsInPath(workspace) {
 		return "is in a folder of PATH, from which Codex runs programs; remove that from PATH, or open another folder"
 	}
 	for _, link := range st.Links {
@@ -188,19 +189,20 @@ func (st State) unusableReason(workspace string) string {
 	return ""
 }
 
-// reachable reports whether a turn may work in path: in the workspace or a writable root. If the
+// Reachable reports whether a turn may work in path: in the workspace or a writable root. If the
 // policy does not let the workspace be written, a cwd in it gives no further rights.
 func (c *folders) reachable(path string) bool {
-	return c.p.reachable(&c.st, c.allowed(), c.workspace, path)
+	return c.p.Reachable(&c.st, c.allowed(), c.workspace, path)
 }
 
-func (p *Policy) reachable(st *State, allowed []string, workspace, path string) bool {
-	if workspace != "" && Within(workspace, path) && (p.protectsBeyondCodex(path[len(workspace):]) || st.isInPath(path)) || path != workspace && p.leadsToProtected(path) {
+// Reachable reports whether a turn may work in path. allowed is the result of Allowed.
+func (p *Policy) Reachable(st *State, allowed []string, workspace, path string) bool {
+	if workspace != "" && Within(workspace, path) && (p.protectsBeyondCodex(path[len(workspace):]) || st.IsInPath(path)) || path != workspace && p.LeadsToProtected(path) {
 		return false // a root is writable as a whole
 	}
 	if path != workspace && workspace != "" && Within(path, workspace) {
 		return false // Codex would protect that folder's .git, and not the workspace's
 	}
 	return workspace != "" && WritableBelow(workspace, path) ||
-		writableBelowAny(allowed, path) && !st.overlapsSensitive(path) && !st.holdsProgram(path) && !p.protectsBeyondCodex(relativeToRoot(allowed, path))
+		WritableBelowAny(allowed, path) && !st.OverlapsSensitive(path) && !st.holdsProgram(path) && !p.protectsBeyondCodex(relativeToRoot(allowed, path))
 }

@@ -40,8 +40,8 @@ func (c *folders) keepDenialsOfRoots(field string, list rpc.Value, kept []string
 		case c.err != nil || slices.Contains(kept, root):
 		case c.spec.opensThread:
 			c.removedRoots = append(c.removedRoots, filepath.Clean(root))
-		case t != nil && t.Profile.deniesBelowRoots(withinAny(kept, root)):
-			c.refuse(rpc.CodeRefused, field, ruleUser, "the bridge would remove the root "+root+", and with it what the permissions profile "+t.Profile.User+" denies there",
+		case t != nil && t.Profile.deniesBelowRoots(WithinAny(kept, root)):
+			c.refuse(rpc.CodeRefused, field, RuleUser, "the bridge would remove the root "+root+", and with it what the permissions profile "+t.Profile.User+" denies there",
 				"leave this root out, or open a thread there")
 		}
 	}

@@ -15,7 +15,7 @@ func (st State) rootEntries(entries map[string]any, roots []string) map[string]a
 	inRoots := map[string]any{}
 	for at, access := range entries {
 		inTemp := slices.ContainsFunc(st.Temps, func(t TempFolder) bool { return Within(t.Path, at) })
-		if access == accessWrite && withinAny(roots, at) && !inTemp {
+		if access == accessWrite && WithinAny(roots, at) && !inTemp {
 			inRoots[at] = access
 			delete(entries, at)
 		}
@@ -45,11 +45,11 @@ func (st State) rootEntries(entries map[string]any, roots []string) map[string]a
 func (c *request) dropNarrowedEntries(inRoots map[string]any, roots []string, u *UserProfile, folders []string) {
 	narrowed := c.narrowedPaths(u.workspaceEntries(), folders)
 	maps.DeleteFunc(inRoots, func(at string, _ any) bool {
-		return !withinAny(roots, at) || slices.ContainsFunc(narrowed, func(n narrowedPath) bool { return Within(n.path, at) })
+		return !WithinAny(roots, at) || slices.ContainsFunc(narrowed, func(n narrowedPath) bool { return Within(n.path, at) })
 	})
 }
 
-// addRoots adds the entries of a variant "-roots".
+// AddRoots adds the entries of a variant "-roots".
 func (f Profile) addRoots(filesystem map[string]any) {
 	all := maps.Clone(f.RootEntries)
 	if all == nil {
@@ -68,7 +68,7 @@ func (f Profile) addRoots(filesystem map[string]any) {
 // coversRoots reports whether the profile protects what needed protects in the roots that it makes writable.
 func (f Profile) coversRoots(needed Profile) bool {
 	inRoots := maps.Clone(needed.RootEntries)
-	maps.DeleteFunc(inRoots, func(at string, _ any) bool { return !withinAny(f.Roots, at) })
+	maps.DeleteFunc(inRoots, func(at string, _ any) bool { return !WithinAny(f.Roots, at) })
 	return coversEntries(f.RootEntries, inRoots)
 }
 

@@ -13,20 +13,18 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const RuleRule = "policy.rule"
-
-// unreadableLine stands for a command line that the bridge can't read. Every deny or ask rule
+// UnreadableLine stands for a command line that the bridge can't read. Every deny or ask rule
 // matches it.
-const unreadableLine = rules.UnknownLine
+const UnreadableLine = rules.UnknownLine
 
 // HasRules reports whether the policy has rules.
 func (p *Policy) HasRules() bool { return p.rules != nil }
 
-// rulesAt returns the rules as they count now; nil for none.
-func (p *Policy) rulesAt(st State) *rules.Set { return rulesAt(p.rules, st) }
+// RulesAt returns the rules as they count now; nil for none.
+func (p *Policy) RulesAt(st State) *rules.Set { return rulesAt(p.rules, st) }
 
-// requiredRules returns the rules by which the machine's requirements make Codex ask; nil for none.
-func (p *Policy) requiredRules(st State) *rules.Set {
+// RequiredRules returns the rules by which the machine's requirements make Codex ask; nil for none.
+func (p *Policy) RequiredRules(st State) *rules.Set {
 	if p.required == nil {
 		return nil
 	}
@@ -43,8 +41,8 @@ func rulesAt(set *rules.Set, st State) *rules.Set {
 	return set.At(st.Now())
 }
 
-// matchArgv returns the rule of a set for the words of a command.
-func matchArgv(set *rules.Set, v rpc.Value, reach rules.Escalation, dirs rules.Dirs) rules.Match {
+// MatchArgv returns the rule of a set for the words of a command.
+func MatchArgv(set *rules.Set, v rpc.Value, reach rules.Escalation, dirs rules.Dirs) rules.Match {
 	var words []string
 	for e := range v.Elements() {
 		word, ok := e.Text()
@@ -55,13 +53,13 @@ func matchArgv(set *rules.Set, v rpc.Value, reach rules.Escalation, dirs rules.D
 		words = append(words, word)
 	}
 	if len(words) == 0 {
-		return set.Shell(unreadableLine, "", reach, dirs)
+		return set.Shell(UnreadableLine, "", reach, dirs)
 	}
 	return set.Argv(words, reach, dirs)
 }
 
-// ruleDirs returns the folders that rules may name.
-func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
+// RuleDirs returns the folders that rules may name.
+func (p *Policy) RuleDirs(st State, params rpc.Value) rules.Dirs {
 	d := rules.Dirs{Home: st.Home, Readings: st.Readings, Lines: st.Lines, ProgramStarts: st.ProgramStarts}
 	if st.Thread != nil {
 		d.Workspace = st.Thread.Workspace
@@ -69,21 +67,21 @@ func (p *Policy) ruleDirs(st State, params rpc.Value) rules.Dirs {
 	if cwd, ok := params.Get("cwd").Text(); ok {
 		d.Cwd, _ = st.Canonical(cwd)
 	}
-	p.addRoots(&d, st)
+	p.AddRoots(&d, st)
 	return d
 }
 
-// addRoots adds the writable roots for a command whose cwd is outside the workspace.
-func (p *Policy) addRoots(d *rules.Dirs, st State) {
+// AddRoots adds the writable roots for a command whose cwd is outside the workspace.
+func (p *Policy) AddRoots(d *rules.Dirs, st State) {
 	if d.Workspace != "" && !Within(d.Workspace, d.Cwd) {
-		d.Roots = p.allowed(st, d.Workspace)
+		d.Roots = p.Allowed(st, d.Workspace)
 	}
 }
 
-// ruleRefusal returns the refusal by a rule, with the answer for Codex.
-func (p *Policy) ruleRefusal(method string, m rules.Match) Decision {
+// RuleRefusal returns the refusal by a rule, with the answer for Codex.
+func (p *Policy) RuleRefusal(method string, m rules.Match) Decision {
 	r := Refusal{Method: method, Rule: RuleRule, Reason: RuleReason(m), Origin: m.Rule.Origin.String(), Hint: "change the rule, or run it yourself"}
-	if m.Part != "" && m.Part != unreadableLine {
+	if m.Part != "" && m.Part != UnreadableLine {
 		r.Reason = strings.TrimSuffix(r.Reason, ".") + ": " + display.Line(display.Clip(m.Part))
 	}
 	if m.Why != "" {
@@ -97,8 +95,8 @@ func RuleReason(m rules.Match) string {
 	return cmp.Or(m.Rule.Why(), "a rule says "+m.Decision.String())
 }
 
-// ruleQuestion returns the reason for a question by the rule that decided.
-func ruleQuestion(m rules.Match) string {
+// RuleQuestion returns the reason for a question by the rule that decided.
+func RuleQuestion(m rules.Match) string {
 	return strings.TrimSuffix(RuleReason(m), ".") + " (" + RuleRule + ", " + m.Rule.Origin.String() + ")"
 }
 
@@ -146,7 +144,7 @@ func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) 
 	if match.Decision != rules.Deny && match.Decision != rules.Ask {
 		return Decision{}, false
 	}
-	d := p.ruleRefusal(m.Method, match)
+	d := p.RuleRefusal(m.Method, match)
 	if match.Decision == rules.Ask {
 		r := *d.Refusal()
 		r.Reason += "; the bridge asks nobody about a command of the client, so it refuses it"
@@ -158,18 +156,16 @@ func (p *Policy) decideClientCommand(m *rpc.Message, st State) (Decision, bool) 
 
 // matchClientCommand returns the rule for a command of the client, which runs outside the thread's sandbox.
 func (p *Policy) matchClientCommand(m *rpc.Message, st State) rules.Match {
-	dirs := p.ruleDirs(st, m.Params)
+	dirs := p.RuleDirs(st, m.Params)
 	if m.Method != "thread/shellCommand" {
-		return matchArgv(p.rulesAt(st), m.Params.Get("command"), rules.EscalationUnknown, dirs)
+		return MatchArgv(p.RulesAt(st), m.Params.Get("command"), rules.EscalationUnknown, dirs)
 	}
 	text, ok := m.Params.Get("command").Text()
 	if !ok {
-		text = unreadableLine
+		text = UnreadableLine
 	}
-	return p.rulesAt(st).Shell(text, "", rules.EscalationUnknown, dirs)
+	return p.RulesAt(st).Shell(text, "", rules.EscalationUnknown, dirs)
 }
-
-const RuleApprovers = "policy.rule.approvers"
 
 // HasApprovers reports whether a rule needs approvers.
 func (p *Policy) HasApprovers() bool {
@@ -181,8 +177,8 @@ func (p *Policy) HasApprovers() bool {
 	return false
 }
 
-// refuseUnapproved refuses a command that needs approvers, where the bridge can't ask them.
-func (p *Policy) refuseUnapproved(method string, m rules.Match, why string) Decision {
+// RefuseUnapproved refuses a command that needs approvers, where the bridge can't ask them.
+func (p *Policy) RefuseUnapproved(method string, m rules.Match, why string) Decision {
 	reason := strings.TrimSuffix(RuleReason(m), ".") + ": " + membersText(m.Approvers) + " must approve it, and " + why
 	return Decision{Verdict: Deny, Answer: DeclineResult(method, reason), Err: NewRefusalError(rpc.CodeRefused, Refusal{
 		Method: method, Rule: RuleApprovers, Reason: reason, Origin: m.Rule.Origin.String(), Hint: "run it yourself, or ask again in a turn of Codex",
@@ -202,5 +198,5 @@ func membersText(list []config.Quorum) string {
 	return strings.Join(parts, " and ")
 }
 
-// toolApproval is the method by which Codex asks about an MCP server's tool.
-const toolApproval = "mcpServer/elicitation/request"
+// ToolApproval is the method by which Codex asks about an MCP server's tool.
+const ToolApproval = "mcpServer/elicitation/request"

@@ -25,7 +25,7 @@ func (t *Thread) CanWrite(st State, path string) bool {
 	for _, temp := range st.Temps {
 		writable = append(writable, temp.Path)
 	}
-	return withinAny(writable, path) && (t.LacksProfile || !t.Profile.keeps(path))
+	return WithinAny(writable, path) && (t.LacksProfile || !t.Profile.keeps(path))
 }
 
 // keeps reports whether the profile keeps commands from writing the file at a canonical path. The deepest entry

@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -66,16 +67,16 @@ func TestRedirectedFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	use := policy.ToolCall{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}
+	use := toolcall.Call{Name: "Bash", Shell: "bash", Cwd: "/code/proj", Input: input.Root()}
 	for path, verdict := range map[string]policy.Verdict{"/tmp": policy.Pass, "/home/ada/tmpfile": policy.Deny} {
 		st := state()
 		st.Escalation = rules.Sandboxed
 		st.Temps = []policy.TempFolder{{Name: "$TMPDIR", Path: path}}
-		if d := p.DecideTool(use, st); d.Verdict != verdict {
+		if d := toolcall.Decide(p, use, st); d.Verdict != verdict {
 			t.Errorf("%s: %v, %v", path, d.Verdict, d.Err)
 		}
-		tool := policy.ToolCall{Name: "mcp__server__tool", Input: input.Root()}
-		if d := p.DecideTool(tool, st); d.Verdict != policy.Pass {
+		tool := toolcall.Call{Name: "mcp__server__tool", Input: input.Root()}
+		if d := toolcall.Decide(p, tool, st); d.Verdict != policy.Pass {
 			t.Errorf("%s, a server's tool: %v, %v", path, d.Verdict, d.Err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 	"codex-bridge.example/rpc"
 )
 
@@ -398,7 +399,7 @@ func verify(t *rapid.T, p *policy.Policy, is *effective, id string, sent *policy
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Verify(sent, doc.Root(), st) != nil {
+	if reported.Verify(p, sent, doc.Root(), st) != nil {
 		return
 	}
 	thread, err := policy.NewThread(sent, doc.Root(), st)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -50,7 +52,7 @@ func TestRequestsOfRevokedThread(t *testing.T) {
 			if st.ThreadRevoked = forgotten; forgotten {
 				st.Thread = nil
 			}
-			d := p.DecideRequest(test.method, value(t, test.params), st)
+			d := serverrequest.Decide(p, test.method, value(t, test.params), st)
 			if got := d.Verdict == policy.Deny && strings.Contains(d.Err.Message, unverified); got != (forgotten && !test.passes) {
 				t.Errorf("%s, forgotten %t: %s %v", test.method, forgotten, d.Verdict, d.Err)
 			}
@@ -65,7 +67,7 @@ func TestRequestsOfRevokedThread(t *testing.T) {
 			if want == "" {
 				want = test.answer
 			}
-			d = p.DecideAnswer(policy.ServerRequest{Method: test.method, Params: value(t, test.params)}, m, st)
+			d = serverrequest.DecideAnswer(p, serverrequest.Request{Method: test.method, Params: value(t, test.params)}, m, st)
 			if got := strings.TrimSpace(string(d.Message)); got != `{"id":1,"result":`+want+`}` || (d.Verdict == policy.Pass) != (test.want == "") {
 				t.Errorf("%s: %s becomes %s: %s", test.method, test.answer, got, d.Verdict)
 			}
@@ -88,7 +90,7 @@ func TestToolCallsOfUnverifiedThread(t *testing.T) {
 		} {
 			st := state()
 			test.change(&st)
-			d := p.DecideTool(policy.ToolCall{Name: tool, Input: value(t, `{"command":"ls"}`), Cwd: "/code/proj"}, st)
+			d := toolcall.Decide(p, toolcall.Call{Name: tool, Input: value(t, `{"command":"ls"}`), Cwd: "/code/proj"}, st)
 			if got := d.Verdict == policy.Deny && strings.Contains(d.Err.Message, unverified); got != test.denied {
 				t.Errorf("%s, %s: %s %v", tool, name, d.Verdict, d.Err)
 			}
@@ -101,7 +103,7 @@ func TestToolCallsOfUnverifiedThread(t *testing.T) {
 		if !known {
 			st.Thread = nil
 		}
-		if d := p.DecideRequest(fileQuestion, value(t, `{"itemId":"i"}`), st); (d.Verdict == policy.Deny) == known {
+		if d := serverrequest.Decide(p, fileQuestion, value(t, `{"itemId":"i"}`), st); (d.Verdict == policy.Deny) == known {
 			t.Errorf("a patch of a thread that is known %t: %s", known, d.Verdict)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxLevel returns policy.sandbox.
-func (p *Policy) MaxLevel() level { return p.maxLevel }
+func (p *Policy) MaxLevel() Level { return p.maxLevel }
 
 // AllowsNetwork returns policy.network.
 func (p *Policy) AllowsNetwork() bool { return p.network }
@@ -74,7 +74,7 @@ func (p *Policy) AssumedThread(folder string) *Thread {
 	if len(p.approvals) > 0 {
 		t.Approval = JSONString(p.approvals[0])
 		if p.gate && p.approvals[0] == "untrusted" {
-			t.Approval, t.Gated = JSONString(gatedApproval), true
+			t.Approval, t.Gated = JSONString(GatedApproval), true
 		}
 	}
 	return t

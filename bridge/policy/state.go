@@ -126,7 +126,7 @@ type State struct {
 	// ProgramStarts reports that DecideProgram decides each program that a command line of the thread
 	// starts. Then lines that the bridge can't read need no refusal by rules that hold there.
 	ProgramStarts bool
-	// Accepted are the commands of the tool call about which a person was asked; see Decision.Asked and AskedByRequest.
+	// Accepted are the commands of the tool call about which a person was asked; see Decision.Asked and AskedCommands.
 	Accepted []rules.AskedCommand
 	// Agent has the settings of the agent that the tool call starts; nil if unknown.
 	Agent *AgentSettings

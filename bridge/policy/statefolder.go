@@ -14,7 +14,7 @@ func (c *request) refuseStateFolder() bool {
 	if err == nil && (c.st.isSensitive(at) || c.st.CodexHome != "" && Within(c.st.CodexHome, at)) {
 		return false
 	}
-	c.refuse(rpc.CodeRefused, "params", ruleProtected, "codex's configuration keeps its state in "+folder+" (sqlite_home), which the bridge does not protect",
+	c.refuse(rpc.CodeRefused, "params", RuleProtected, "codex's configuration keeps its state in "+folder+" (sqlite_home), which the bridge does not protect",
 		"set sqlite_home in the config.toml of CODEX_HOME, or start the bridge with CODEX_SQLITE_HOME="+folder)
 	return true
 }

@@ -27,7 +27,7 @@ type StoredProfile struct {
 
 // ParseStoredProfile reads the settings of a turn, as package rollout returns them.
 func ParseStoredProfile(settings rpc.Value) *StoredProfile {
-	s := &StoredProfile{Name: textOf(settings.Get("activePermissionProfile").Get("id")), Cwd: textOf(settings.Get("cwd"))}
+	s := &StoredProfile{Name: TextOf(settings.Get("activePermissionProfile").Get("id")), Cwd: TextOf(settings.Get("cwd"))}
 	files := settings.Get("permissionProfile").Get("file_system")
 	if depth := files.Get(globDepthKey); !IsUnset(depth) {
 		s.Depth = CloneRaw(depth)
@@ -36,21 +36,21 @@ func ParseStoredProfile(settings rpc.Value) *StoredProfile {
 		s.Roots = []string{}
 	}
 	for root := range settings.Get("runtimeWorkspaceRoots").Elements() {
-		s.Roots = append(s.Roots, textOf(root))
+		s.Roots = append(s.Roots, TextOf(root))
 	}
 	for entry := range files.Get("entries").Elements() {
-		path, access := entry.Get("path"), textOf(entry.Get("access"))
+		path, access := entry.Get("path"), TextOf(entry.Get("access"))
 		switch {
 		case path.Get("value").Get("kind").Is("root"):
 			s.ReadsRoot = access == accessRead || access == accessWrite
 		case access == accessRead:
-			s.Read = append(s.Read, textOf(path.Get("path")))
+			s.Read = append(s.Read, TextOf(path.Get("path")))
 		case access == accessWrite:
-			s.Written = append(s.Written, textOf(path.Get("path")))
+			s.Written = append(s.Written, TextOf(path.Get("path")))
 		case path.Get("type").Is("path"):
-			s.Denied = append(s.Denied, textOf(path.Get("path")))
+			s.Denied = append(s.Denied, TextOf(path.Get("path")))
 		default:
-			s.Denied = append(s.Denied, textOf(path.Get("pattern")))
+			s.Denied = append(s.Denied, TextOf(path.Get("pattern")))
 		}
 	}
 	return s
@@ -141,7 +141,7 @@ func (c *folders) storedReads() (reads []string) {
 		return slices.Contains(slices.Concat(governingFolders, []string{".aws"}), filepath.Base(at)) && slices.Contains(writable, filepath.Dir(at))
 	}
 	for _, at := range c.st.Stored.Read {
-		if !unnamed(at) && withinAny(writable, at) && !byCodex(at) && own[at] != accessRead && !slices.Contains(inRoots, at) {
+		if !unnamed(at) && WithinAny(writable, at) && !byCodex(at) && own[at] != accessRead && !slices.Contains(inRoots, at) {
 			reads = append(reads, at)
 		}
 	}

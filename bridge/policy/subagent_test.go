@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/rpc"
 )
 
@@ -49,7 +50,7 @@ func TestAgentSettings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := p.DecideTool(policy.ToolCall{Name: test.tool, Model: test.by, Input: input.Root()}, policy.State{Paths: disk, Agent: test.agent, Thread: &policy.Thread{}})
+			d := toolcall.Decide(p, toolcall.Call{Name: test.tool, Model: test.by, Input: input.Root()}, policy.State{Paths: disk, Agent: test.agent, Thread: &policy.Thread{}})
 			switch {
 			case test.want == "" && d.Verdict != policy.Pass:
 				t.Errorf("%s: %v", d.Verdict, d.Err)
@@ -90,7 +91,7 @@ func TestDecidePermission(t *testing.T) {
 			}
 			st := state()
 			st.ThreadRevoked = test.revoked
-			if d := compile(t, cfg).DecidePermission(policy.ToolCall{Name: test.tool}, st); d.Verdict != test.want {
+			if d := toolcall.DecidePermission(compile(t, cfg), toolcall.Call{Name: test.tool}, st); d.Verdict != test.want {
 				t.Errorf("%s, want %s", d.Verdict, test.want)
 			}
 		})

@@ -24,10 +24,10 @@ func threadSettings(settings, sandbox rpc.Value) *Thread {
 		roots = nil // it may list all folders
 	}
 	return &Thread{
-		Cwd: textOf(settings.Get("cwd")), Sandbox: stored.Mode,
+		Cwd: TextOf(settings.Get("cwd")), Sandbox: stored.Mode,
 		Network: stored.Network, NoTmpdir: stored.NoTmpdir, NoSlashTmp: stored.NoSlashTmp,
 		SandboxSummary: SummarizeSandbox(sandbox, settings.Get("activePermissionProfile")), Roots: roots,
-		Approval: CloneRaw(settings.Get("approvalPolicy")), Reviewer: textOf(settings.Get("approvalsReviewer")),
+		Approval: CloneRaw(settings.Get("approvalPolicy")), Reviewer: TextOf(settings.Get("approvalsReviewer")),
 	}
 }
 
@@ -58,8 +58,8 @@ func (t *Thread) sandboxSettings() SandboxSettings {
 
 // Intersect returns what both sandboxes allow, with the profile of s.
 func (s SandboxSettings) Intersect(t SandboxSettings) SandboxSettings {
-	a, _ := parseMode(s.Mode)
-	b, _ := parseMode(t.Mode)
+	a, _ := ParseMode(s.Mode)
+	b, _ := ParseMode(t.Mode)
 	return SandboxSettings{
 		Mode: min(a, b).String(), Network: s.Network && t.Network, NoTmpdir: s.NoTmpdir || t.NoTmpdir, NoSlashTmp: s.NoSlashTmp || t.NoSlashTmp, Profile: s.Profile,
 	}
@@ -84,14 +84,14 @@ func IsLooser(than, one *Thread) bool {
 	if err != nil {
 		return true
 	}
-	return looserApproval(before.Root(), now.Root()) || than.Gated && !one.Gated ||
-		one.Reviewer != "user" && normalizeReviewer(one.Reviewer) != normalizeReviewer(than.Reviewer)
+	return LooserApproval(before.Root(), now.Root()) || than.Gated && !one.Gated ||
+		one.Reviewer != "user" && NormalizeReviewer(one.Reviewer) != NormalizeReviewer(than.Reviewer)
 }
 
 // SameSettings reports whether two threads have the same sandbox, cwd, approval policy and
 // reviewer.
 func SameSettings(a, b *Thread) bool {
-	return a.SandboxSummary == b.SandboxSummary && a.Cwd == b.Cwd && bytes.Equal(a.Approval, b.Approval) && normalizeReviewer(a.Reviewer) == normalizeReviewer(b.Reviewer)
+	return a.SandboxSummary == b.SandboxSummary && a.Cwd == b.Cwd && bytes.Equal(a.Approval, b.Approval) && NormalizeReviewer(a.Reviewer) == NormalizeReviewer(b.Reviewer)
 }
 
 // Thread is a verified thread.
@@ -174,15 +174,15 @@ func (t *Thread) WorkspaceRoots(st State) []string {
 	roots := []string{t.Workspace}
 	for _, path := range append([]string{t.Cwd}, t.Roots...) {
 		at, err := st.Canonical(path)
-		inConfigured := withinAny(t.Profile.Roots, at) && !slices.Contains(t.Profile.Roots, at) // a mount of the profile
-		if err == nil && !withinAny(roots, at) && !st.OverlapsTemp(at) && !inConfigured {
+		inConfigured := WithinAny(t.Profile.Roots, at) && !slices.Contains(t.Profile.Roots, at) // a mount of the profile
+		if err == nil && !WithinAny(roots, at) && !st.OverlapsTemp(at) && !inConfigured {
 			roots = append(roots, at)
 		}
 	}
 	return roots
 }
 
-// NewThread returns the thread of a response that Verify accepted.
+// NewThread returns the thread of a response that reported.Verify accepted.
 func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) {
 	id, _ := result.Get("thread").Get("id").Text()
 	text, _ := result.Get("cwd").Text()
@@ -198,7 +198,7 @@ func NewThread(sent *SentSettings, result rpc.Value, st State) (*Thread, error) 
 	rollout, _ := result.Get("thread").Get("path").Text()
 	thread := threadSettings(result, result.Get("sandbox"))
 	thread.ID, thread.Workspace, thread.Cwd = id, folder, cwd
-	thread.RerunsOutside, thread.Rollout, thread.Gated = RerunsOutside(thread.Approval), rollout, sent.isGated(st)
+	thread.RerunsOutside, thread.Rollout, thread.Gated = RerunsOutside(thread.Approval), rollout, sent.IsGated(st)
 	if sent != nil {
 		thread.Project, thread.Profile = sent.Project, sent.Profile
 		thread.KnownFolder, thread.InnerRoots = sent.KnownFolder, sent.RemovedRoots(st)
@@ -219,7 +219,7 @@ func SummarizeSandbox(sandbox, profile rpc.Value) string {
 	if sandbox.Kind() != rpc.Object {
 		return ""
 	}
-	kind := textOf(sandbox.Get("type"))
+	kind := TextOf(sandbox.Get("type"))
 	if l, ok := levelNamed(sandbox.Get("type"), typeNames[:]); ok {
 		kind = l.String()
 	}
@@ -232,7 +232,7 @@ func SummarizeSandbox(sandbox, profile rpc.Value) string {
 			parts = append(parts, says)
 		}
 	}
-	if l, builtin := builtinProfileLevel(textOf(profile.Get("id"))); !IsUnset(profile) && !(builtin && l.String() == kind && IsUnset(profile.Get("extends"))) {
+	if l, builtin := BuiltinProfileLevel(TextOf(profile.Get("id"))); !IsUnset(profile) && !(builtin && l.String() == kind && IsUnset(profile.Get("extends"))) {
 		parts = append(parts, "profile "+string(profile.Get("id").Raw()))
 	}
 	slices.Sort(parts)
@@ -280,18 +280,18 @@ func WritableRoots(sandbox rpc.Value) []string {
 
 // SandboxMode returns the mode of an echoed sandbox or sandboxPolicy.
 func SandboxMode(sandbox rpc.Value) string {
-	return echoedLevel(sandbox).String()
+	return EchoedLevel(sandbox).String()
 }
 
 // lacksProfile reports whether a thread has a sandbox without the profile of its overlay: a
 // workspace-write one, or if the profile has a variant for it, a read-only one.
 func lacksProfile(fence Profile, sandbox, profile rpc.Value) bool {
-	f, own := parseProfileName(textOf(profile.Get("id")))
+	f, own := parseProfileName(TextOf(profile.Get("id")))
 	switch SandboxMode(sandbox) {
 	case WorkspaceWrite.String():
 		return fence.Defined && !own
 	case ReadOnly.String():
-		return fence.hasReadOnly() && !(own && f.readOnly)
+		return fence.HasReadOnly() && !(own && f.readOnly)
 	}
 	return false
 }
@@ -302,11 +302,11 @@ func LacksProfile(fence Profile, settings rpc.Value) bool {
 	return lacksProfile(fence, settings.Get("sandboxPolicy"), settings.Get("activePermissionProfile"))
 }
 
-// echoedLevel returns the level of an echoed sandbox or sandboxPolicy; full access if unknown.
+// EchoedLevel returns the level of an echoed sandbox or sandboxPolicy; full access if unknown.
 //
 // Measured with Codex 0.169 and 0.171: full access in a thread whose profile denies something keeps that, and is
 // echoed as a workspace-write of all folders.
-func echoedLevel(sandbox rpc.Value) level {
+func EchoedLevel(sandbox rpc.Value) Level {
 	l, ok := levelNamed(sandbox.Get("type"), typeNames[:])
 	if !ok || l == WorkspaceWrite && slices.Contains(WritableRoots(sandbox), "/") {
 		return FullAccess

@@ -6,11 +6,9 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const ruleSandbox = "policy.sandbox"
-
 // threadSandbox is the sandbox that a request gives the thread that it opens.
 type threadSandbox struct {
-	level          level  // the highest level that the thread can have
+	level          Level  // the highest level that the thread can have
 	builtinProfile bool   // a permissions profile gives the level
 	userSandbox    bool   // the user's own profile gives it
 	mode           string // SentSettings.Sandbox; "" if the request names none
@@ -50,7 +48,7 @@ func (c *sandboxRule) decide() {
 	case !IsUnset(profile):
 		c.decideProfileName(profile)
 	case c.overlay.readOnly:
-		c.setMode(ReadOnly, ruleSandbox, askedByConfig)
+		c.setMode(ReadOnly, RuleSandbox, askedByConfig)
 	case c.overlay.beaten:
 		c.decideOmittedSandbox()
 	case c.overlay.workspaceWrite:
@@ -62,15 +60,15 @@ func (c *sandboxRule) decide() {
 
 // dropOtherSandbox removes a profile beside the field of a sandbox, which counts. The profile must not be narrower.
 // Measured with Codex 0.169 and 0.171: it refuses both together.
-func (c *request) dropOtherSandbox(field string, profile rpc.Value, counts string, asked level) {
+func (c *request) dropOtherSandbox(field string, profile rpc.Value, counts string, asked Level) {
 	if IsUnset(profile) {
 		return
 	}
 	if other, ok := levelNamed(profile, builtinProfiles[:]); asked != ReadOnly && (!ok || other < asked) {
-		c.refuse(rpc.CodeRefused, "params."+field, ruleSandbox, "it names another sandbox than "+counts+", which allows more", "leave out one of them")
+		c.refuse(rpc.CodeRefused, "params."+field, RuleSandbox, "it names another sandbox than "+counts+", which allows more", "leave out one of them")
 		return
 	}
-	c.dropField(field, ruleSandbox, "it conflicts with "+counts+", which counts")
+	c.dropField(field, RuleSandbox, "it conflicts with "+counts+", which counts")
 }
 
 // decideOverlayWorkspace decides about a request whose overlay asks for workspace-write.
@@ -79,23 +77,23 @@ func (c *request) dropOtherSandbox(field string, profile rpc.Value, counts strin
 func (c *sandboxRule) decideOverlayWorkspace() {
 	to, _, reason := c.allowedLevel(WorkspaceWrite)
 	if to != WorkspaceWrite || !c.params.Get("config").Get(defaultPermissionsKey).Is(builtinProfiles[WorkspaceWrite]) {
-		c.setMode(to, ruleSandbox, cmp.Or(reason, askedByConfig))
+		c.setMode(to, RuleSandbox, cmp.Or(reason, askedByConfig))
 		return
 	}
 	c.setBuiltinProfile(WorkspaceWrite, askedByConfig)
 }
 
 // setBuiltinProfile gives the thread Codex's own profile of a level.
-func (c *sandboxRule) setBuiltinProfile(to level, reason string) {
+func (c *sandboxRule) setBuiltinProfile(to Level, reason string) {
 	c.found.builtinProfile = true
-	c.setField(permissionsKey, JSONString(builtinProfiles[to]), ruleSandbox, reason)
+	c.setField(permissionsKey, JSONString(builtinProfiles[to]), RuleSandbox, reason)
 	c.setLevel(to)
 }
 
 func (c *sandboxRule) decideMode(v rpc.Value) {
 	asked, ok := levelNamed(v, modeNames[:])
 	if !ok {
-		c.setMode(ReadOnly, ruleSandbox, formatValue(v)+" is not the name of a mode")
+		c.setMode(ReadOnly, RuleSandbox, FormatValue(v)+" is not the name of a mode")
 		return
 	}
 	if to, rule, reason := c.allowedLevel(asked); to != asked {
@@ -107,32 +105,32 @@ func (c *sandboxRule) decideMode(v rpc.Value) {
 
 func (c *sandboxRule) decideProfileName(v rpc.Value) {
 	asked, ok := levelNamed(v, builtinProfiles[:])
-	if f, own := parseProfileName(textOf(v)); own {
+	if f, own := parseProfileName(TextOf(v)); own {
 		// A client may send the profile that it saw in a response. The bridge decides its meaning
 		// again.
 		if f.readOnly {
-			c.dropField("permissions", ruleProtected, "it is the bridge's profile, which means read-only")
-			c.setMode(ReadOnly, ruleProtected, "it means read-only")
+			c.dropField("permissions", RuleProtected, "it is the bridge's profile, which means read-only")
+			c.setMode(ReadOnly, RuleProtected, "it means read-only")
 			return
 		}
-		c.dropField("permissions", ruleProtected, "it is the bridge's profile, which means workspace-write")
+		c.dropField("permissions", RuleProtected, "it is the bridge's profile, which means workspace-write")
 		to, rule, reason := c.allowedLevel(WorkspaceWrite)
 		if to == WorkspaceWrite {
-			rule, reason = ruleProtected, "it means workspace-write"
+			rule, reason = RuleProtected, "it means workspace-write"
 		}
 		c.setMode(to, rule, reason)
 		return
 	}
 	user := c.userProfile()
-	if !ok && user != nil && user.Name == textOf(v) {
-		c.dropField("permissions", ruleProtected, "the bridge's profile has what it denies")
+	if !ok && user != nil && user.Name == TextOf(v) {
+		c.dropField("permissions", RuleProtected, "the bridge's profile has what it denies")
 		c.decideUserSandbox(user)
 		return
 	}
 	to, rule, reason := c.allowedLevel(asked)
 	switch {
 	case !ok:
-		reason, rule = "the rights of the profile "+formatValue(v)+" are unknown", ruleSandbox
+		reason, rule = "the rights of the profile "+FormatValue(v)+" are unknown", RuleSandbox
 		c.dropField("permissions", rule, reason)
 		c.setMode(ReadOnly, rule, reason)
 	case to != asked:
@@ -146,16 +144,16 @@ func (c *sandboxRule) decideProfileName(v rpc.Value) {
 
 // allowedLevel returns the highest allowed level up to asked, and the rule and reason if it is
 // lower.
-func (c *folders) allowedLevel(asked level) (to level, rule, reason string) {
-	to, rule, reason = asked, ruleSandbox, ""
+func (c *folders) allowedLevel(asked Level) (to Level, rule, reason string) {
+	to, rule, reason = asked, RuleSandbox, ""
 	if to > c.p.maxLevel {
 		to, reason = c.p.maxLevel, asked.String()+" is more than "+c.p.maxLevel.String()
 	}
 	if to == WorkspaceWrite && c.isWorkspaceForbidden() {
-		to, rule, reason = ReadOnly, ruleRoots, c.workspaceForbiddenReason()
+		to, rule, reason = ReadOnly, RuleRoots, c.workspaceForbiddenReason()
 	}
 	if to == WorkspaceWrite && c.narrowed != "" {
-		to, rule, reason = ReadOnly, ruleRoots, c.narrowed
+		to, rule, reason = ReadOnly, RuleRoots, c.narrowed
 	}
 	return to, rule, reason
 }
@@ -164,9 +162,9 @@ func (c *folders) allowedLevel(asked level) (to level, rule, reason string) {
 // workspace-write always allows. If Codex restores the thread's folder, Verify checks it later.
 func (c *folders) isWorkspaceForbidden() bool {
 	if c.workspace == "" {
-		return c.spec.startsThread || !c.spec.opensThread || c.p.isInProtected(c.st.ThreadFolder)
+		return c.spec.startsThread || !c.spec.opensThread || c.p.IsInProtected(c.st.ThreadFolder)
 	}
-	return !writableBelowAny(c.allowed(), c.workspace) || c.p.isInProtected(c.workspace)
+	return !WritableBelowAny(c.allowed(), c.workspace) || c.p.IsInProtected(c.workspace)
 }
 
 func (c *folders) workspaceForbiddenReason() string {
@@ -176,7 +174,7 @@ func (c *folders) workspaceForbiddenReason() string {
 	if why := c.st.unusableReason(c.workspace); why != "" {
 		return "the workspace " + c.workspace + " " + why
 	}
-	if c.p.isInProtected(c.workspace) {
+	if c.p.IsInProtected(c.workspace) {
 		return "the workspace " + c.workspace + " is in, or leads to, one of policy.protected_paths; open a folder above it"
 	}
 	return "the workspace " + c.workspace + " is in none of the writable roots"
@@ -194,7 +192,7 @@ func (c *sandboxRule) decideOmittedSandbox() {
 			asked = min(asked, user.level())
 		}
 		if !ok {
-			c.setMode(ReadOnly, ruleSandbox, "if omitted, Codex would use its profile "+d.Permissions+", whose rights are unknown")
+			c.setMode(ReadOnly, RuleSandbox, "if omitted, Codex would use its profile "+d.Permissions+", whose rights are unknown")
 			return
 		}
 		trusted := c.trustedLevel(asked)
@@ -214,7 +212,7 @@ func (c *sandboxRule) decideOmittedSandbox() {
 		}
 		c.found.level, c.found.builtinProfile = asked, profiled
 	case c.p.maxLevel == ReadOnly:
-		c.setMode(ReadOnly, ruleSandbox, "if omitted, Codex would use its default, and the policy allows only read-only")
+		c.setMode(ReadOnly, RuleSandbox, "if omitted, Codex would use its default, and the policy allows only read-only")
 	default:
 		c.want(WantConfiguration)
 		c.found.level = c.p.maxLevel
@@ -234,11 +232,11 @@ func (c *sandboxRule) decideUserSandbox(user *UserProfile) {
 	case !named && c.trustedLevel(to) < to:
 		to, rule, reason = ReadOnly, ruleTrust, trustedReason
 	case !user.Writes:
-		rule, reason = ruleUser, user.readOnlyReason()
+		rule, reason = RuleUser, user.readOnlyReason()
 	case to == ReadOnly:
 		reason = "the permissions profile " + user.Name + " is more: " + reason + "; the thread keeps what the profile denies"
 	case user.networkOn && !c.p.network:
-		c.recordChange("network", rpc.Value{}, featureOff, ruleNetwork, "the permissions profile "+user.Name+" allows the network, which the policy forbids")
+		c.recordChange("network", rpc.Value{}, featureOff, RuleNetwork, "the permissions profile "+user.Name+" allows the network, which the policy forbids")
 		c.changes[len(c.changes)-1].Narrows = true
 	}
 	if to == ReadOnly {
@@ -269,9 +267,9 @@ func (c *sandboxRule) decideResumedSandbox() {
 	c.found.level = p.maxLevel
 	switch {
 	case p.maxLevel == ReadOnly:
-		c.setMode(ReadOnly, ruleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
+		c.setMode(ReadOnly, RuleSandbox, "if omitted, Codex would use the thread's value or its default, and the policy allows only read-only")
 	case p.maxLevel == WorkspaceWrite && c.isWorkspaceForbidden():
-		c.setMode(ReadOnly, ruleRoots, c.workspaceForbiddenReason())
+		c.setMode(ReadOnly, RuleRoots, c.workspaceForbiddenReason())
 	case (c.overlayWritesWorkspace() || c.overlay.beaten) && !c.st.UnknownThread:
 		c.decideDefaultOfOverlay()
 	case c.keepsUnsubscribed():
@@ -295,16 +293,16 @@ func (c *folders) isDefaultAllowed() bool {
 	return !loose && (asked != WorkspaceWrite || !c.opensDefaultNetwork())
 }
 
-func (c *sandboxRule) setMode(to level, rule, reason string) {
+func (c *sandboxRule) setMode(to Level, rule, reason string) {
 	c.setField("sandbox", JSONString(to.String()), rule, reason)
-	if rule == ruleRoots {
+	if rule == RuleRoots {
 		c.changes[len(c.changes)-1].Narrows = true
 	}
 	c.setLevel(to)
 }
 
 // setLevel stores the level that the request names.
-func (c *sandboxRule) setLevel(l level) {
+func (c *sandboxRule) setLevel(l Level) {
 	c.found.level = l
 	c.found.mode = l.String()
 }

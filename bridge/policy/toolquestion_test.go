@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -44,8 +45,8 @@ func TestMethodVerdictsOfToolQuestions(t *testing.T) {
 			st := state()
 			st.Thread = &policy.Thread{ID: "T", Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true}
 			st.Escalation = rules.Sandboxed
-			call := policy.ToolCall{Name: test.tool, Input: value(t, test.input), Cwd: "/code/proj", Shell: "bash"}
-			d, got := compile(t, cfg).DecideTool(call, st), "pass"
+			call := toolcall.Call{Name: test.tool, Input: value(t, test.input), Cwd: "/code/proj", Shell: "bash"}
+			d, got := toolcall.Decide(compile(t, cfg), call, st), "pass"
 			switch {
 			case d.Err != nil:
 				got = "deny"
@@ -55,7 +56,7 @@ func TestMethodVerdictsOfToolQuestions(t *testing.T) {
 			if got != want || want == "deny" && test.plain != "deny" && d.Refusal().Rule != `policy.methods."`+test.method+`"` {
 				t.Errorf("%s %s, %s = %q: %s, want %s (%v)", test.tool, test.input, test.method, verdict, got, want, d.Err)
 			}
-			if explained := compile(t, cfg).ExplainTool(call, st); explained.Decision != strings.Replace(want, "pass", "allow", 1) {
+			if explained := toolcall.Explain(compile(t, cfg), call, st); explained.Decision != strings.Replace(want, "pass", "allow", 1) {
 				t.Errorf("%s %s, %s = %q: explained as %+v", test.tool, test.input, test.method, verdict, explained)
 			}
 		}

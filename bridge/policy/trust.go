@@ -94,7 +94,7 @@ type project struct {
 //
 // Measured with Codex 0.169: it loads the project's configuration before it opens the thread, so the sandbox in it counts.
 // config/read does not show it as effective, since Codex does not trust the project yet.
-func (c *sandboxRule) trustedLevel(asked level) level {
+func (c *sandboxRule) trustedLevel(asked Level) Level {
 	d := c.st.Defaults
 	if d.Disabled == nil || c.p.trust != trustCodex || asked == ReadOnly || !c.wouldTrust() || c.project.trust == untrusted {
 		return asked
@@ -250,7 +250,7 @@ func (t *trustTable) add(folder string, level trustLevel) {
 	}
 }
 
-// level returns the level of a folder's entry; trustUnset if it has none.
+// Level returns the level of a folder's entry; trustUnset if it has none.
 func (t *trustTable) level(key string) trustLevel {
 	if i := slices.Index(t.keys, key); i >= 0 {
 		return t.levels[i]

@@ -7,8 +7,6 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-const ruleNetwork = "policy.network"
-
 // turnSandbox is the sandbox that a turn, or a change of settings, gives its thread. The zero value gives none.
 type turnSandbox struct {
 	readOnly           bool
@@ -32,7 +30,7 @@ func decideTurnSandbox(c folders) (folders, turnSandbox) {
 	if IsUnset(profile) {
 		return c, c.narrowKeptSandbox()
 	}
-	if turn, decided := c.decideUserTurn(textOf(profile)); decided {
+	if turn, decided := c.decideUserTurn(TextOf(profile)); decided {
 		return c, turn
 	}
 	return c, c.decideTurnProfileName(profile)
@@ -41,7 +39,7 @@ func decideTurnSandbox(c folders) (folders, turnSandbox) {
 // decideTurnProfileName decides about a turn that names a builtin profile or the bridge's.
 func (c *folders) decideTurnProfileName(profile rpc.Value) (turn turnSandbox) {
 	asked, ok := levelNamed(profile, builtinProfiles[:])
-	if f, own := parseProfileName(textOf(profile)); own && c.st.Thread != nil && c.st.Thread.Profile.Defined && !f.readOnly {
+	if f, own := parseProfileName(TextOf(profile)); own && c.st.Thread != nil && c.st.Thread.Profile.Defined && !f.readOnly {
 		asked = WorkspaceWrite
 		if to, _, _ := c.allowedLevel(asked); to == asked {
 			c.lowerTurnProfile(f)
@@ -56,7 +54,7 @@ func (c *folders) decideTurnProfileName(profile rpc.Value) (turn turnSandbox) {
 		}
 	}
 	if !ok {
-		to, rule, reason = ReadOnly, ruleSandbox, "the rights of the profile "+formatValue(profile)+" are unknown"
+		to, rule, reason = ReadOnly, RuleSandbox, "the rights of the profile "+FormatValue(profile)+" are unknown"
 	}
 	turn.readOnly = to == ReadOnly
 	if ok && to == asked {
@@ -84,11 +82,11 @@ func (c *request) putInPlace(o sandboxPolicy) sandboxPolicy {
 // narrowKeptSandbox lets a turn write nothing that would keep the thread's workspace-write in a folder
 // in which it can't be kept.
 func (c *folders) narrowKeptSandbox() (turn turnSandbox) {
-	has, known := parseMode(c.st.Thread.Sandbox)
+	has, known := ParseMode(c.st.Thread.Sandbox)
 	if c.narrowed == "" || IsUnset(c.params.Get("cwd")) || known && has != WorkspaceWrite {
 		return turn
 	}
-	c.setField("sandboxPolicy", sandboxPolicy{}.json(), ruleRoots, c.narrowed)
+	c.setField("sandboxPolicy", sandboxPolicy{}.json(), RuleRoots, c.narrowed)
 	c.changes[len(c.changes)-1].Narrows = true
 	return turnSandbox{readOnly: true}
 }
@@ -103,18 +101,18 @@ func (c *folders) decideUserTurn(name string) (turn turnSandbox, decided bool) {
 		name = f.user
 	}
 	theirs := own && t != nil && (name == "" || name == t.Profile.User)
-	if theirs && f.readOnly && t.Profile.hasReadOnly() {
+	if theirs && f.readOnly && t.Profile.HasReadOnly() {
 		return turnSandbox{readOnly: true}, true
 	}
 	switch {
 	case theirs || !namesUserProfile(name):
 		return turn, false
 	case t == nil || t.Profile.User == "":
-		c.refuse(rpc.CodeRefused, "params.permissions", ruleUser, "the thread does not have what the permissions profile "+name+" denies",
+		c.refuse(rpc.CodeRefused, "params.permissions", RuleUser, "the thread does not have what the permissions profile "+name+" denies",
 			"open another thread with the profile, or name a builtin one")
 		return turn, true
 	case name != t.Profile.User:
-		c.refuse(rpc.CodeRefused, "params.permissions", ruleUser, "the thread has what the permissions profile "+t.Profile.User+" denies, not "+name,
+		c.refuse(rpc.CodeRefused, "params.permissions", RuleUser, "the thread has what the permissions profile "+t.Profile.User+" denies, not "+name,
 			"open another thread with the profile")
 		return turn, true
 	}
@@ -125,7 +123,7 @@ func (c *folders) decideUserTurn(name string) (turn turnSandbox, decided bool) {
 	if to == WorkspaceWrite && c.innerRoot() == "" {
 		return turnSandbox{policy: sandboxPolicy{level: to, network: t.Profile.UserNetwork}, hasPolicy: true}, true
 	}
-	c.dropField("permissions", cmp.Or(rule, ruleUser), cmp.Or(reason, "the bridge's profile has what it denies, and lets commands write nothing"))
+	c.dropField("permissions", cmp.Or(rule, RuleUser), cmp.Or(reason, "the bridge's profile has what it denies, and lets commands write nothing"))
 	return turnSandbox{readOnly: true}, true
 }
 
@@ -144,7 +142,7 @@ func (c *folders) requestsWorkspaceWrite() bool {
 }
 
 // levelOfPolicy returns the level of a sandboxPolicy; ReadOnly and false for an unknown type.
-func levelOfPolicy(object rpc.Value) (level, bool) {
+func levelOfPolicy(object rpc.Value) (Level, bool) {
 	if object.Get("type").Is("externalSandbox") {
 		return FullAccess, true
 	}
@@ -153,7 +151,7 @@ func levelOfPolicy(object rpc.Value) (level, bool) {
 
 // sandboxPolicy has the members of a sandboxPolicy that the bridge could read.
 type sandboxPolicy struct {
-	level      level
+	level      Level
 	external   bool // externalSandbox: another program confines Codex
 	network    bool
 	noTmpdir   bool
@@ -204,7 +202,7 @@ func (o *sandboxPolicy) read(v rpc.Value) {
 // hasLooserSandbox reports whether the thread's sandbox allows something that o does not.
 func (c *request) hasLooserSandbox(o sandboxPolicy) bool {
 	t := c.st.Thread
-	has, known := parseMode(t.Sandbox)
+	has, known := ParseMode(t.Sandbox)
 	return known && (has > o.level || has == o.level && (t.Network && !o.network || !t.NoTmpdir && o.noTmpdir || !t.NoSlashTmp && o.noSlashTmp))
 }
 
@@ -217,18 +215,18 @@ func (c *folders) decideSandboxPolicy(v rpc.Value) (turn turnSandbox) {
 	o.level, ok = levelOfPolicy(v)
 	if !ok {
 		// Measured with Codex 0.169: it also reads ["dangerFullAccess"] as the object.
-		c.setField(field, sandboxPolicy{}.json(), ruleSandbox, formatValue(v)+" is not one of the four types of sandboxPolicy")
+		c.setField(field, sandboxPolicy{}.json(), RuleSandbox, FormatValue(v)+" is not one of the four types of sandboxPolicy")
 		return turnSandbox{readOnly: true}
 	}
 	o.read(v)
 	to, rule, reason := c.allowedLevel(o.level)
 	if root := c.innerRoot(); root != "" && to == WorkspaceWrite {
 		if o.level = to; c.hasLooserSandbox(o) {
-			c.refuse(rpc.CodeRefused, "params."+field, ruleRoots, "the thread has a looser sandbox, and this one makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link",
+			c.refuse(rpc.CodeRefused, "params."+field, RuleRoots, "the thread has a looser sandbox, and this one makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link",
 				"send the workspace as cwd, or a readOnly sandboxPolicy")
 			return turn
 		}
-		c.dropField(field, ruleRoots, "it makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
+		c.dropField(field, RuleRoots, "it makes "+c.workspace+" writable, where a command could replace the thread's root "+root+" by a link; send the workspace as cwd, or open another thread")
 		return turn
 	}
 	turn.readOnly = to == ReadOnly
@@ -249,26 +247,26 @@ func (c *folders) decideSandboxPolicy(v rpc.Value) (turn turnSandbox) {
 		turn.policy, turn.hasPolicy = o, true
 	}
 	for _, key := range o.invalid {
-		c.drop(v, key, field+"."+key, ruleSandbox, "this type of sandboxPolicy has no such member, or it has another form")
+		c.drop(v, key, field+"."+key, RuleSandbox, "this type of sandboxPolicy has no such member, or it has another form")
 	}
 	if o.network && !c.p.network {
 		to := []byte("false")
 		if o.external {
 			to = JSONString("restricted")
 		}
-		c.set(v, "networkAccess", field+".networkAccess", to, ruleNetwork, "the policy forbids the network")
+		c.set(v, "networkAccess", field+".networkAccess", to, RuleNetwork, "the policy forbids the network")
 	}
 	roots := v.Get("writableRoots")
 	if o.level != WorkspaceWrite || roots.Kind() != rpc.Array {
 		return turn
 	}
 	f := c.filterWritable(roots, func(path string) bool {
-		return writableBelowAny(c.allowed(), path) && c.enclosingWritable(path) == "" && !c.isReplaceable(path) && !c.st.overlapsSensitive(path) && c.otherPolicyFile(path) == "" &&
+		return WritableBelowAny(c.allowed(), path) && c.enclosingWritable(path) == "" && !c.isReplaceable(path) && !c.st.OverlapsSensitive(path) && c.otherPolicyFile(path) == "" &&
 			(path == c.workspace || !c.st.holdsProgram(path) && (c.workspace == "" || !Within(path, c.workspace)))
 	})
 	turn.roots = f.kept
 	if c.keepInnerRoots("params."+field+".writableRoots", roots, f.kept, o.noTmpdir, o.noSlashTmp); c.err == nil && f.changed {
-		c.set(v, "writableRoots", field+".writableRoots", jsonArray(f.kept), ruleRoots, f.reason())
+		c.set(v, "writableRoots", field+".writableRoots", jsonArray(f.kept), RuleRoots, f.reason())
 	}
 	return turn
 }

@@ -44,13 +44,13 @@ func (q questions) granular() json.RawMessage {
 		q.sandbox, q.rules, q.skills, q.permissions, q.elicitations)
 }
 
-// isReduced reports whether an approval policy is one that the bridge sends for a client that wants
+// IsReduced reports whether an approval policy is one that the bridge sends for a client that wants
 // fewer questions: granular, and Codex refuses to leave the sandbox.
 //
 // Measured with Codex 0.169: a command stays in the sandbox, as under on-request without a question.
 // Codex refuses a call that needs a question that is off. Only tools of MCP servers are asked about, whatever
 // mcp_elicitations says.
-func isReduced(v rpc.Value) bool {
+func IsReduced(v rpc.Value) bool {
 	asks, ok := v.Get("granular").Get("sandbox_approval").Bool()
 	return ok && !asks
 }
@@ -68,9 +68,9 @@ const reducedRequirement = "{ granular = { sandbox_approval = false, rules = fal
 
 const reducedReason = "Codex refuses what the client does not want to be asked about"
 
-// allowsReduced reports whether a thread may have a reduced approval policy. Without questions, commands
+// AllowsReduced reports whether a thread may have a reduced approval policy. Without questions, commands
 // run in the sandbox; so the policy must allow that, or the bridge must ask.
-func (p *Policy) allowsReduced(gated bool) bool {
+func (p *Policy) AllowsReduced(gated bool) bool {
 	if gated {
 		return p.gate
 	}
@@ -100,7 +100,7 @@ func (c *approvalRule) reduceApproval(v rpc.Value, gated bool, reason string) se
 // default_tools_approval_mode says; under any other approval policy it asks. Where the machine's requirements
 // exclude v, Codex alone takes never, too.
 func (c *approvalRule) reduceToTools(v rpc.Value, reason string) sentApproval {
-	if r := c.p.required; r != nil && r.approvals != nil && !r.reduced && !slices.Contains(r.approvals, textOf(v)) {
+	if r := c.p.required; r != nil && r.approvals != nil && !r.reduced && !slices.Contains(r.approvals, TextOf(v)) {
 		return c.applyFirst(reason)
 	}
 	return c.applyReduced(questions{elicitations: questionsOf(v).elicitations}, false, reason, "Codex asks only about tools of MCP servers, which it would run unasked under never")
@@ -111,11 +111,11 @@ func (c *approvalRule) applyReduced(q questions, gated bool, reason, effect stri
 	limited := c.p.required != nil && c.p.required.approvals != nil
 	switch {
 	case limited && !c.p.required.reduced:
-		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and the machine's requirements allow Codex no value that asks as little",
+		c.refuse(rpc.CodeRefused, "params.approvalPolicy", RuleApproval, reason+", and the machine's requirements allow Codex no value that asks as little",
 			`send an allowed value, or add `+reducedRequirement+` to allowed_approval_policies of the requirements`)
 		return sentApproval{}
-	case !c.p.allowsReduced(gated):
-		c.refuse(rpc.CodeRefused, "params.approvalPolicy", ruleApproval, reason+", and under untrusted Codex asks about each command", `send "untrusted", or set policy.gate = true`)
+	case !c.p.AllowsReduced(gated):
+		c.refuse(rpc.CodeRefused, "params.approvalPolicy", RuleApproval, reason+", and under untrusted Codex asks about each command", `send "untrusted", or set policy.gate = true`)
 		return sentApproval{}
 	}
 	if limited {
@@ -128,9 +128,9 @@ func (c *approvalRule) applyReduced(q questions, gated bool, reason, effect stri
 	}
 	switch sent := c.params.Get("approvalPolicy"); {
 	case c.spec.confirmed:
-		c.setField("approvalPolicy", to, ruleApproval, reason) // and so refused
+		c.setField("approvalPolicy", to, RuleApproval, reason) // and so refused
 	case !isGranular(sent) || questionsOf(sent) != q:
-		c.setField("approvalPolicy", to, ruleApproval, reason+"; "+effect)
+		c.setField("approvalPolicy", to, RuleApproval, reason+"; "+effect)
 	}
 	if c.spec.opensThread {
 		found.sent = to
@@ -150,22 +150,23 @@ func (t *Thread) questions() questions {
 	return questionsOf(d.Root())
 }
 
-// asksNothing reports whether the thread's client wants no question, by a granular approval policy.
+// AsksNothing reports whether the thread's client wants no question, by a granular approval policy.
 // Under never Codex itself asks none.
-func (t *Thread) asksNothing() bool {
+func (t *Thread) AsksNothing() bool {
 	return t != nil && strings.HasPrefix(string(t.Approval), "{") && t.questions() == questions{}
 }
 
-// refusesToLeave reports whether Codex refuses what would leave the sandbox, because the client does not
+// RefusesToLeave reports whether Codex refuses what would leave the sandbox, because the client does not
 // want to be asked about it.
-func (t *Thread) refusesToLeave() bool {
+func (t *Thread) RefusesToLeave() bool {
 	return t != nil && strings.HasPrefix(string(t.Approval), "{") && !t.questions().sandbox
 }
 
-// noQuestions ends the reason of a refusal in place of a question.
-const noQuestions = "this client wants no questions: it set approvalPolicy to never, or switched them off in granular"
+// NoQuestions ends the reason of a refusal in place of a question.
+const NoQuestions = "this client wants no questions: it set approvalPolicy to never, or switched them off in granular"
 
-const unaskedHint = `run it yourself, or start the turn with approvalPolicy "on-request"`
+// UnaskedHint says what to do about a question that the client does not want.
+const UnaskedHint = `run it yourself, or start the turn with approvalPolicy "on-request"`
 
-// asksAboutRules reports whether the thread's client may be asked about a call by a rule.
-func (t *Thread) asksAboutRules() bool { return t.questions().rules }
+// AsksAboutRules reports whether the thread's client may be asked about a call by a rule.
+func (t *Thread) AsksAboutRules() bool { return t.questions().rules }

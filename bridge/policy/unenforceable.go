@@ -25,7 +25,7 @@ const (
 // profile, or one for a writable root.
 func (c *request) checkEntries(entries map[string]any, roots []string) {
 	if reason := unenforceable(entries, roots); reason != "" {
-		c.refuse(rpc.CodeRefused, "params.cwd", ruleProtected, reason, UnenforceableHint)
+		c.refuse(rpc.CodeRefused, "params.cwd", RuleProtected, reason, UnenforceableHint)
 	}
 }
 
@@ -35,10 +35,10 @@ const UnenforceableHint = "rename that folder or file, or open the thread in ano
 // Unenforceable returns why a thread can't open in folder: its name, or that of a protected or hidden file,
 // keeps Codex from enforcing the profile. "" if nothing does. st must have no thread.
 func (p *Policy) Unenforceable(st State, folder string) string {
-	if !p.letsWrite() || !isUsableWorkspace(st, folder) {
+	if !p.letsWrite() || !IsUsableWorkspace(st, folder) {
 		return unenforceable(hide(map[string]any{}, st.Secrets), nil)
 	}
-	return unenforceable(p.profileEntries(st, []string{folder}, nil), nil)
+	return unenforceable(p.ProfileEntries(st, []string{folder}, nil), nil)
 }
 
 func unenforceable(entries map[string]any, roots []string) string {

@@ -10,10 +10,10 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// ruleUser names the part of Codex's configuration that a reason is about.
-const ruleUser = defaultPermissionsKey
+// RuleUser names the part of Codex's configuration that a reason is about.
+const RuleUser = defaultPermissionsKey
 
-// originUser is the place of ruleUser, for messages.
+// originUser is the place of RuleUser, for messages.
 const originUser = "Codex's configuration"
 
 // narrowedPath is a path that an entry of the user's profile narrows to "read" or "deny".
@@ -28,7 +28,7 @@ func (c *folders) userProfile() *UserProfile {
 		return nil
 	}
 	name := d.userProfileName()
-	for _, asked := range []string{textOf(c.params.Get(permissionsKey)), c.st.NamedProfile} {
+	for _, asked := range []string{TextOf(c.params.Get(permissionsKey)), c.st.NamedProfile} {
 		if user := userProfileOf(asked); user != "" && IsUnset(c.params.Get("sandbox")) {
 			name = user
 		}
@@ -64,7 +64,7 @@ func userProfileOf(name string) string {
 
 // namesUserProfile reports whether only the user's configuration can define a profile of that name.
 func namesUserProfile(name string) bool {
-	_, builtin := builtinProfileLevel(name)
+	_, builtin := BuiltinProfileLevel(name)
 	_, own := parseProfileName(name)
 	return name != "" && !builtin && !own
 }
@@ -72,7 +72,7 @@ func namesUserProfile(name string) bool {
 // refuseUser refuses a request because the bridge can't keep what the user's profile denies.
 func (c *request) refuseUser(u *UserProfile, problem string) {
 	if c.err == nil {
-		c.refuse(rpc.CodeRefused, "params", ruleUser, "the bridge can't keep what the permissions profile "+u.Name+" of Codex's configuration denies: "+problem, u.Hint())
+		c.refuse(rpc.CodeRefused, "params", RuleUser, "the bridge can't keep what the permissions profile "+u.Name+" of Codex's configuration denies: "+problem, u.Hint())
 	}
 }
 

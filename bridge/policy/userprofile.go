@@ -93,7 +93,7 @@ func parseUserProfile(permissions rpc.Value, name string) *UserProfile {
 		if IsUnset(extends) {
 			break
 		}
-		at = textOf(extends)
+		at = TextOf(extends)
 		if at == builtinProfiles[ReadOnly] || at == builtinProfiles[WorkspaceWrite] {
 			u.base = at
 			break
@@ -156,11 +156,11 @@ func (u *UserProfile) readFiles(files rpc.Value, forms map[string]bool) (problem
 			return fmt.Sprintf("filesystem has %q as a text, and a profile of the chain as a table", key)
 		}
 		forms[key] = table
-		if !table && !u.add(key, ".", textOf(v)) {
+		if !table && !u.add(key, ".", TextOf(v)) {
 			return fmt.Sprintf("filesystem has an unknown access for %q", key)
 		}
 		for sub, access := range v.Members() {
-			if !u.add(key, sub, textOf(access)) {
+			if !u.add(key, sub, TextOf(access)) {
 				return fmt.Sprintf("filesystem has an unknown access for %q in %q", sub, key)
 			}
 		}
@@ -234,8 +234,8 @@ func (u *UserProfile) isNarrowWorkspace() bool {
 	return true
 }
 
-// level returns the highest level that a thread with the profile can have under the bridge.
-func (u *UserProfile) level() level {
+// Level returns the highest level that a thread with the profile can have under the bridge.
+func (u *UserProfile) level() Level {
 	if u.Writes {
 		return WorkspaceWrite
 	}

@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/reported"
 	"codex-bridge.example/rpc"
 )
 
@@ -215,7 +216,7 @@ func TestEchoWithoutDenials(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Verify(d.Sent, doc.Root(), state()); (err == nil) != want {
+		if err := reported.Verify(p, d.Sent, doc.Root(), state()); (err == nil) != want {
 			t.Errorf("%s: %v", profile, err)
 		}
 	}

@@ -21,8 +21,8 @@ func JSONString(text string) []byte {
 	return raw
 }
 
-// formatValue returns a value for a message, cut after 80 bytes.
-func formatValue(v rpc.Value) string {
+// FormatValue returns a value for a message, cut after 80 bytes.
+func FormatValue(v rpc.Value) string {
 	const most = 80
 	raw := v.Raw()
 	if len(raw) > most {
@@ -31,16 +31,16 @@ func formatValue(v rpc.Value) string {
 	return string(raw)
 }
 
-// formatEchoed returns a value for a message, or "nothing" if it is absent.
-func formatEchoed(v rpc.Value) string {
+// FormatEchoed returns a value for a message, or "nothing" if it is absent.
+func FormatEchoed(v rpc.Value) string {
 	if !v.Exists() {
 		return "nothing"
 	}
-	return formatValue(v)
+	return FormatValue(v)
 }
 
-// textOf returns a text; "" for another value.
-func textOf(v rpc.Value) string {
+// TextOf returns a text; "" for another value.
+func TextOf(v rpc.Value) string {
 	text, _ := v.Text()
 	return text
 }

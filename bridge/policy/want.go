@@ -28,9 +28,9 @@ var wantRefusals = []struct {
 	field, rule, reason, hint string
 }{
 	{WantThreadFolder, "params.threadId", ruleTrust, "the bridge could not get the thread's folder from Codex", "send its cwd"},
-	{WantLoadedProfile, "params.threadId", ruleProtected, "the bridge does not know whether Codex has loaded the thread", "resume the thread again"},
-	{WantStoredSandbox, "params.threadId", ruleProtected, "the bridge could not get the thread's sandbox", "send sandbox"},
-	{WantStoredApproval, "params.threadId", ruleApproval, "the bridge could not get the thread's approval policy", "send approvalPolicy"},
+	{WantLoadedProfile, "params.threadId", RuleProtected, "the bridge does not know whether Codex has loaded the thread", "resume the thread again"},
+	{WantStoredSandbox, "params.threadId", RuleProtected, "the bridge could not get the thread's sandbox", "send sandbox"},
+	{WantStoredApproval, "params.threadId", RuleApproval, "the bridge could not get the thread's approval policy", "send approvalPolicy"},
 	{
 		WantConfiguration, "params", RuleMode, "the bridge could not read Codex's configuration, which gives the omitted fields",
 		"send approvalPolicy, approvalsReviewer and permissions",

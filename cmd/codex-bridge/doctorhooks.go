@@ -16,7 +16,7 @@ import (
 	"codex-bridge.example/bridge/child"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/relay/inject"
 	"codex-bridge.example/rpc"
 )
@@ -92,7 +92,7 @@ func examineOtherHooks(result json.RawMessage, err error) []finding {
 	}
 	return []finding{{name, warn, strings.Join(others, "; ") + ": may replace the input of a call after the bridge has judged it. " +
 		"The bridge denies calls about which it would ask, and all commands if a rule of yours for Codex lets one out of the sandbox; " +
-		"it interrupts a turn whose command or patch was replaced", policy.OtherHookHint}}
+		"it interrupts a turn whose command or patch was replaced", toolcall.OtherHookHint}}
 }
 
 // askServer starts an app-server for one request and returns the result. params is JSON; "" for none.

@@ -8,7 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/bridge/userrules"
 )
@@ -55,7 +55,7 @@ func examineRules(cfg *config.Config, now time.Time) []finding {
 				"docs/reference/tool-names.md says what to use instead",
 			})
 		}
-		if kinds := policy.KindsNotAllowed(rule); len(kinds) > 0 {
+		if kinds := toolcall.KindsNotAllowed(rule); len(kinds) > 0 {
 			all = append(all, finding{
 				"rules", warn, fmt.Sprintf("%s: tool = %q also names %s: for such calls of agents the rule does nothing, because their command and files decide", rule.Origin, rule.Tool, strings.Join(kinds, ", ")),
 				"write an allow rule with command or path, and escalated = true",

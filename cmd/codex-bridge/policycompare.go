@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 )
 
@@ -61,7 +62,7 @@ func (p *caseFolder) compare(want simulate.CaseWant, d policy.Decision) ([]strin
 }
 
 // compareCommand is compare for a shell command.
-func compareCommand(want simulate.CaseWant, a policy.ToolAnswer) []string {
+func compareCommand(want simulate.CaseWant, a toolcall.Explanation) []string {
 	r := &comparison{}
 	r.check("verdict", string(want.Verdict), a.Decision)
 	if want.Rule != "" {

@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/rpc"
@@ -80,7 +81,7 @@ func (b *caseRunner) run(c *simulate.Case) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("asked: %w", err)
 		}
-		situation.Question = &policy.ServerRequest{Method: asked.Method, Params: asked.Params}
+		situation.Question = &serverrequest.Request{Method: asked.Method, Params: asked.Params}
 	}
 	return here.compare(c.Want, g.ExplainIn(m, situation).Decision)
 }

@@ -7,16 +7,18 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/rpc"
 )
 
 // Policy decides by the policy's rules, and logs the decision.
 type Policy interface {
-	Agent(ctx context.Context, use policy.AgentRequest, session string, line []byte) policy.Decision
+	Agent(ctx context.Context, use toolcall.AgentRequest, session string, line []byte) policy.Decision
 	// AgentAllowed decides again after a person has allowed the request, and logs that with the reason. It
 	// returns why the request must not be allowed: a rule denies it now, or the answer can't be logged.
-	AgentAllowed(ctx context.Context, use policy.AgentRequest, session string, line []byte, reason string) *rpc.Error
+	AgentAllowed(ctx context.Context, use toolcall.AgentRequest, session string, line []byte, reason string) *rpc.Error
 }
 
 // Approver asks a person for a decision. why is the text that a rule shows to the person.
@@ -35,7 +37,7 @@ type Judge struct {
 
 // Decide returns the answer to an agent's request.
 func (j Judge) Decide(ctx context.Context, a Ask) Answer {
-	use := policy.AgentRequest{
+	use := toolcall.AgentRequest{
 		Agent: a.Agent, Command: a.Command, Files: a.Files, Tool: a.Kind, Input: a.Input, Unread: a.Unread, RunsIn: a.Cwd, Cwd: a.Folder, OwnBridge: a.Behind,
 	}
 	if len(a.Content) > 0 {
@@ -80,7 +82,7 @@ func NewClientApprover(client HookClient, wait func() time.Duration) Approver {
 		if err != nil {
 			return Answer{Reason: problem.Text(err)}
 		}
-		answer, err := policy.ReadPermissionAnswer(response)
+		answer, err := serverrequest.ReadPermissionAnswer(response)
 		if err != nil {
 			return Answer{Reason: problem.Text(err)}
 		}

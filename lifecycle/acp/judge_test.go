@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/lifecycle/acp"
 	"codex-bridge.example/rpc"
 )
@@ -15,12 +16,12 @@ import (
 // says is a policy with a fixed decision.
 type says policy.Decision
 
-func (s says) Agent(context.Context, policy.AgentRequest, string, []byte) policy.Decision {
+func (s says) Agent(context.Context, toolcall.AgentRequest, string, []byte) policy.Decision {
 	return policy.Decision(s)
 }
 
 // AgentAllowed refuses what the policy refuses, and an answer that can't be logged.
-func (s says) AgentAllowed(_ context.Context, _ policy.AgentRequest, _ string, _ []byte, reason string) *rpc.Error {
+func (s says) AgentAllowed(_ context.Context, _ toolcall.AgentRequest, _ string, _ []byte, reason string) *rpc.Error {
 	if s.Err == nil && reason == "lost" {
 		return rpc.Errorf(-1, "the decision log is away")
 	}

@@ -24,6 +24,8 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/rpc"
 )
@@ -58,7 +60,7 @@ type Policy interface {
 	// Client returns the client's name and version.
 	Client() string
 	// Consents reports whether a server's tool may run without asking the person.
-	Consents(params rpc.Value, use policy.ToolCall) bool
+	Consents(params rpc.Value, use toolcall.Call) bool
 	// AsksAboutMCP reports whether Codex asks the client about tools of MCP servers in a turn.
 	AsksAboutMCP(thread, turn string) bool
 	// AcceptsCall reports whether the rules accept a call of an MCP server's tool, and logs that.
@@ -167,7 +169,7 @@ func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage)
 	case msg.Method == elicitation && !known && !params.Get("_meta").Get(approvalKind).Is("mcp_tool_call"):
 		f.logAnswer(ctx, msg, false)
 		return
-	case msg.Method == userInput && !policy.IsApproval(msg.Method, params):
+	case msg.Method == userInput && !serverrequest.IsApproval(msg.Method, params):
 		return // a question of the model
 	case !f.enforces():
 		f.logAnswer(ctx, msg, known)

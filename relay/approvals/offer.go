@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/rpc"
 )
 
@@ -86,12 +87,12 @@ func (o *offer) narrowPersist() {
 // feature tool_call_mcp_elicitation. The bridge remembers no answer to it.
 func (o *offer) narrowOptions() {
 	for q := range o.params.Get("questions").Elements() {
-		if !policy.IsToolQuestion(q) {
+		if !serverrequest.IsToolQuestion(q) {
 			continue
 		}
 		o.removeElements(q, "options", "params.questions.options", func(e rpc.Value) bool {
 			label, _ := e.Get("label").Text()
-			return policy.LastsLonger(label)
+			return serverrequest.LastsLonger(label)
 		})
 	}
 }
@@ -155,7 +156,7 @@ func isMeantToLast(result rpc.Value) bool {
 	}
 	for _, given := range result.Get("answers").Members() {
 		for e := range given.Get("answers").Elements() {
-			if text, _ := e.Text(); policy.LastsLonger(text) {
+			if text, _ := e.Text(); serverrequest.LastsLonger(text) {
 				return true
 			}
 		}

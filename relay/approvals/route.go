@@ -6,6 +6,7 @@ import (
 
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/rpc"
 )
@@ -91,7 +92,7 @@ func (f *Feature) answerForHost(ctx context.Context, msg *bridge.ServerMessage) 
 	params := msg.Root().Get("params")
 	server, _ := params.Get("serverName").Text()
 	tool, _ := params.Get("_meta").Get("tool_name").Text()
-	use := policy.ToolCall{Name: "mcp__" + server + "__" + tool, Input: params.Get("_meta").Get("tool_params")}
+	use := toolcall.Call{Name: "mcp__" + server + "__" + tool, Input: params.Get("_meta").Get("tool_params")}
 	if !f.Policy.Consents(params, use) {
 		return false
 	}

@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/rpc"
 )
@@ -59,7 +60,7 @@ func (j *fakePolicy) Sandbox(string, string) string { return "workspace-write" }
 
 func (j *fakePolicy) Session(thread string) string { return thread }
 
-func (j *fakePolicy) Consents(rpc.Value, policy.ToolCall) bool { return true }
+func (j *fakePolicy) Consents(rpc.Value, toolcall.Call) bool { return true }
 
 func (j *fakePolicy) AsksAboutMCP(string, string) bool { return true }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -221,7 +221,7 @@ type personReply struct {
 // parseReply parses an answer. One that the question does not offer counts at most once. One that Codex would not
 // read is an error.
 func (q *Question) parseReply(result rpc.Value) (personReply, error) {
-	if err := policy.CheckAnswer(q.method, result); err != nil {
+	if err := serverrequest.CheckAnswer(q.method, result); err != nil {
 		return personReply{}, err
 	}
 	decision := result.Get("decision")

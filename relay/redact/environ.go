@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
 )
 
 // minSecretLen is the minimum length of a secret that is searched for in all texts. Shorter
@@ -20,7 +20,7 @@ func encodings(secret string) (all []string) {
 	if len(secret) < minSecretLen {
 		return nil
 	}
-	all = append(all, url.QueryEscape(secret), url.PathEscape(secret), policy.QuoteMarks(secret))
+	all = append(all, url.QueryEscape(secret), url.PathEscape(secret), serverrequest.QuoteMarks(secret))
 	for shift := range 3 {
 		before := make([]byte, shift)
 		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {

@@ -63,7 +63,7 @@ type Passed struct {
 	Method string `json:"method"`
 	Client string `json:"client"`
 	Mode   string `json:"mode"`
-	Facts  string `json:"facts"` // policy.Facts as JSON
+	Facts  string `json:"facts"` // replay.Facts as JSON
 	// Sum is the SHA-256 of Facts before secrets were removed.
 	Sum string `json:"factsSum"`
 	// Logged reports that an exception allows the call, so that the decision log has it, too.

@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -91,9 +92,9 @@ type ThreadFacts struct {
 	ProfileProtected [][]string      `json:"profileProtected,omitempty"`
 }
 
-// CallFacts returns the facts of a decision of DecideTool with st, whose Paths is a PathLog.
-func CallFacts(p *policy.Policy, t policy.ToolCall, st policy.State) Facts {
-	if policy.SpawnsAgent(t.Name) || policy.ResumesAgent(t.Name) {
+// CallFacts returns the facts of a decision of toolcall.Decide with st, whose Paths is a PathLog.
+func CallFacts(p *policy.Policy, t toolcall.Call, st policy.State) Facts {
+	if toolcall.SpawnsAgent(t.Name) || toolcall.ResumesAgent(t.Name) {
 		return Facts{ID: t.ID, Unknown: "it starts a subagent, whose settings are not recorded"}
 	}
 	f := ToolFacts{Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
@@ -116,8 +117,8 @@ func CallFacts(p *policy.Policy, t policy.ToolCall, st policy.State) Facts {
 	}
 	// A rule's denial needs no path. Another policy may need those that follow.
 	_, _ = st.Canonical(t.Cwd)
-	st.RedirectedFolder()
-	p.LineLeaveReason(t, st)
+	toolcall.RedirectedFolder(st)
+	toolcall.LineLeaveReason(p, t, st)
 	return factsOf(p, Facts{ID: t.ID, Tool: &f}, st)
 }
 
@@ -134,7 +135,7 @@ func patchHeads(patch string) string {
 
 // probePaths resolves the files to which a command's redirections write, since another policy may
 // have rules with paths.
-func probePaths(t policy.ToolCall, text string, st policy.State) {
+func probePaths(t toolcall.Call, text string, st policy.State) {
 	dirs := rules.Dirs{Home: st.Home, Readings: st.Readings}
 	dirs.Cwd, _ = st.Canonical(t.Cwd)
 	if st.Thread != nil {
@@ -151,7 +152,7 @@ var pathProbe = sync.OnceValue(func() *rules.Set {
 	return set
 })
 
-// RequestFacts returns the facts of a decision of DecideRequest with st, whose Paths is a PathLog.
+// RequestFacts returns the facts of a decision of serverrequest.Decide with st, whose Paths is a PathLog.
 func RequestFacts(p *policy.Policy, method string, params rpc.Value, st policy.State) Facts {
 	id, _ := params.Get("itemId").Text()
 	if id == "" {

@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -42,7 +43,7 @@ func ProgramFacts(p *policy.Policy, id string, programs []rules.Program, unreada
 		}
 	}
 	st.Paths = &PathLog{Paths: st.Paths}
-	if p.DecideProgram(programs, unreadable, st); follows {
+	if toolcall.DecideProgram(p, programs, unreadable, st); follows {
 		return Facts{ID: id, Unknown: "it loads another program, whose file is not recorded"}
 	}
 	return factsOf(p, f, st)
@@ -76,7 +77,7 @@ func recomputeProgram(p *policy.Policy, r *Case) Recomputed {
 		const key = "policy.exec_rules"
 		return Recomputed{Rule: key, Origin: p.OriginOrDefault(key), Reason: "rules do not decide where programs start"}
 	}
-	d := p.DecideProgram(r.programs, r.unreadable, r.state)
+	d := toolcall.DecideProgram(p, r.programs, r.unreadable, r.state)
 	out := effectOf(d, Allows)
 	switch {
 	case out.Effect == Denies:

@@ -8,6 +8,8 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -71,7 +73,7 @@ func unknownEffect(reason string) Recomputed { return Recomputed{Unknown: reason
 // Case has the state of Facts for Recompute. It belongs to one goroutine.
 type Case struct {
 	method string
-	call   *policy.ToolCall // nil: a request
+	call   *toolcall.Call // nil: a request
 	params rpc.Value
 	state  policy.State
 	// programs are those of the start of a program; nil: it is about something else.
@@ -107,7 +109,7 @@ func NewCase(method string, f *Facts) (r *Case, unknown string) {
 		input = []byte("{}")
 	}
 	if t := f.Tool; t != nil {
-		r.call = &policy.ToolCall{ID: f.ID, Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
+		r.call = &toolcall.Call{ID: f.ID, Name: t.Name, Cwd: t.Cwd, Model: t.Model, Shell: t.Shell, Flags: t.Flags}
 		member, text := "server", t.Server
 		if t.Command != nil {
 			member, text = "command", *t.Command
@@ -158,18 +160,18 @@ func (r *Case) deniedByRule(out Recomputed) bool {
 func recompute(p *policy.Policy, r *Case) Recomputed {
 	isStart := len(r.programs) > 0 || r.unreadable != ""
 	if p.Mode() != config.Enforce {
-		return unenforced(p, !isStart && r.call == nil && policy.IsApproval(r.method, r.params) && r.method != "item/tool/call")
+		return unenforced(p, !isStart && r.call == nil && serverrequest.IsApproval(r.method, r.params) && r.method != "item/tool/call")
 	}
 	if isStart {
 		return recomputeProgram(p, r)
 	}
 	if r.call != nil {
 		if r.method == "hook/permissionRequest" {
-			out := effectOf(p.DecidePermission(*r.call, r.state), Allows)
+			out := effectOf(toolcall.DecidePermission(p, *r.call, r.state), Allows)
 			out.Effect = min(out.Effect, Asks) // without the hook's consent, Codex asks
 			return out
 		}
-		a, d := p.ExplainCall(*r.call, r.state)
+		a, d := toolcall.ExplainDecision(p, *r.call, r.state)
 		out := Recomputed{Effect: map[string]Effect{"allow": Allows, "ask": Asks, "deny": Denies}[a.Decision], Rule: a.Rule, Origin: a.Origin, Reason: a.Reason}
 		if out.Effect != Denies && len(d.Approvers) > 0 {
 			out.needApprovers(rules.Match{Approvers: d.Approvers, Rule: d.ApproversRule, Decision: rules.Ask})
@@ -183,21 +185,21 @@ func recompute(p *policy.Policy, r *Case) Recomputed {
 // the policy, so the record does not count: they are asked before Codex asks.
 func recomputeRequest(p *policy.Policy, r *Case) Recomputed {
 	passed := Allows
-	if policy.IsApproval(r.method, r.params) && r.method != "item/tool/call" {
+	if serverrequest.IsApproval(r.method, r.params) && r.method != "item/tool/call" {
 		passed = Asks
 	}
 	st := r.state
-	if policy.CanBeApproved(r.method, r.params) {
+	if serverrequest.CanBeApproved(r.method, r.params) {
 		st.Approved = policy.ApprovedOutside
 	}
-	out := effectOf(p.DecideRequest(r.method, r.params, st), passed)
-	m := p.RequestApprovers(r.method, r.params, st)
+	out := effectOf(serverrequest.Decide(p, r.method, r.params, st), passed)
+	m := serverrequest.Approvers(p, r.method, r.params, st)
 	if out.Effect == Denies || len(m.Approvers) == 0 {
 		return out
 	}
 	if st.Escalation == rules.Sandboxed && st.Approved != policy.NotApproved {
 		st.Approved = policy.ApprovedInside
-		if p.DecideRequest(r.method, r.params, st).Verdict == policy.Deny {
+		if serverrequest.Decide(p, r.method, r.params, st).Verdict == policy.Deny {
 			return unknownEffect("it depends on whether its approvers would see that it may leave the sandbox")
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/policytest"
 	"codex-bridge.example/bridge/policy/replay"
+	"codex-bridge.example/bridge/policy/serverrequest"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -52,9 +54,9 @@ func stateAt(st policy.State, now time.Time) policy.State {
 }
 
 // effectOf returns the effect of a policy on a call, with the groups of its approvers.
-func effectOf(p *policy.Policy, use policy.ToolCall, st policy.State) string {
-	a := p.ExplainTool(use, st)
-	if d := p.DecideTool(use, st); a.Decision != "deny" && len(d.Approvers) > 0 {
+func effectOf(p *policy.Policy, use toolcall.Call, st policy.State) string {
+	a := toolcall.Explain(p, use, st)
+	if d := toolcall.Decide(p, use, st); a.Decision != "deny" && len(d.Approvers) > 0 {
 		return fmt.Sprint("approvers ", d.Approvers)
 	}
 	return a.Decision
@@ -129,8 +131,8 @@ func drawRecordedState(t *rapid.T) policy.State {
 	return st
 }
 
-func drawRecordedCall(t *rapid.T) policy.ToolCall {
-	use := policy.ToolCall{
+func drawRecordedCall(t *rapid.T) toolcall.Call {
+	use := toolcall.Call{
 		ID: "call", Name: rapid.SampledFrom([]string{"Bash", "Bash", "apply_patch", "mcp__tickets__get", "lookup", "read_mcp_resource"}).Draw(t, "tool"),
 		Cwd:   rapid.SampledFrom([]string{"/code/proj", "/code/proj/sub", "/code/proj/in", "/code/proj/out", "/srv/out"}).Draw(t, "cwd"),
 		Shell: rapid.SampledFrom([]string{"bash", "zsh", ""}).Draw(t, "shell"),
@@ -173,7 +175,7 @@ func TestRecomputedCallIsAsDecided(t *testing.T) {
 		was, is := drawRecordedPolicy(t, "recorded"), drawRecordedPolicy(t, "candidate")
 		p, q := policytest.Compile(t, was), policytest.Compile(t, is)
 		st, use := stateAt(drawRecordedState(t), earlier), drawRecordedCall(t)
-		explained, want := p.ExplainTool(use, st), effectOf(p, use, st)
+		explained, want := toolcall.Explain(p, use, st), effectOf(p, use, st)
 		facts := replay.CallFacts(p, use, st)
 		if text := string(facts.Encode()); use.Name != "Bash" && strings.Contains(text, "secret content") {
 			t.Fatalf("the facts have contents: %s", text)
@@ -241,24 +243,24 @@ func TestRecomputedRequestIsAsDecided(t *testing.T) {
 			st := st
 			if request[0] == "item/commandExecution/requestApproval" {
 				raw, _ := json.Marshal(map[string]string{"command": text})
-				d := p.DecideTool(policy.ToolCall{Name: "Bash", Input: jsonValue(t, string(raw)), Cwd: "/code/proj/in", Shell: "bash"}, st)
+				d := toolcall.Decide(p, toolcall.Call{Name: "Bash", Input: jsonValue(t, string(raw)), Cwd: "/code/proj/in", Shell: "bash"}, st)
 				if d.Verdict == policy.Deny {
 					return "" // Codex does not ask
 				}
 				approvers = d.Approvers
-				if policy.CanBeApproved(request[0], params) {
+				if serverrequest.CanBeApproved(request[0], params) {
 					if st.Approved = policy.ApprovedOutside; st.Escalation == rules.Sandboxed && !st.EscalationRequested && !d.LeavesSandbox {
 						st.Approved = policy.ApprovedInside
 					}
 				}
 			}
-			d := p.DecideRequest(request[0], params, st)
+			d := serverrequest.Decide(p, request[0], params, st)
 			switch {
 			case d.Verdict != policy.Deny && len(approvers) > 0:
 				return fmt.Sprint("approvers ", approvers)
 			case d.Verdict == policy.Deny:
 				return "deny"
-			case d.Verdict == policy.Accept, request[0] == "item/tool/call", d.Verdict == policy.Pass && !policy.IsApproval(request[0], params):
+			case d.Verdict == policy.Accept, request[0] == "item/tool/call", d.Verdict == policy.Pass && !serverrequest.IsApproval(request[0], params):
 				return "allow"
 			}
 			return "ask"
@@ -291,8 +293,8 @@ func TestRecomputeKnowsOtherSettings(t *testing.T) {
 		Home: "/home/ada", Paths: &replay.PathLog{Paths: policytest.Disk}, Escalation: rules.Sandboxed,
 		Thread: &policy.Thread{Workspace: "/code/proj", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`)},
 	}
-	use := policy.ToolCall{Name: "Bash", Input: jsonValue(t, `{"command":"git push"}`), Cwd: "/code/proj", Shell: "bash"}
-	p.DecideTool(use, st)
+	use := toolcall.Call{Name: "Bash", Input: jsonValue(t, `{"command":"git push"}`), Cwd: "/code/proj", Shell: "bash"}
+	toolcall.Decide(p, use, st)
 	r, why := replayOf(t, "hook/preToolUse", replay.CallFacts(p, use, st))
 	if why != "" {
 		t.Fatal(why)
@@ -353,8 +355,8 @@ func TestFactsThatAreNotEnough(t *testing.T) {
 		p := policytest.Compile(t, test.cfg)
 		st := policy.State{Home: "/home/ada", Paths: &replay.PathLog{Paths: policytest.Disk}, Thread: &policy.Thread{Workspace: "/code/proj", Sandbox: "workspace-write"}}
 		raw, _ := json.Marshal(map[string]string{"command": test.text})
-		use := policy.ToolCall{ID: "call", Name: test.tool, Input: jsonValue(t, string(raw)), Cwd: "/code/proj", Shell: "bash"}
-		p.DecideTool(use, st)
+		use := toolcall.Call{ID: "call", Name: test.tool, Input: jsonValue(t, string(raw)), Cwd: "/code/proj", Shell: "bash"}
+		toolcall.Decide(p, use, st)
 		facts := replay.CallFacts(p, use, st)
 		if _, why := replayOf(t, "hook/preToolUse", facts); !strings.Contains(why, test.why) || !strings.Contains(string(facts.Encode()), `"id":"call"`) {
 			t.Errorf("%s: %q, %s", name, why, facts.Encode())

@@ -13,7 +13,7 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/hello"
-	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/problem"
 	"codex-bridge.example/relay/approvals"
 	"codex-bridge.example/relay/handlers"
@@ -353,10 +353,10 @@ func (h *Hooks) permits(ctx context.Context, call *hook.Call) bool {
 }
 
 // UseOf returns a call as the policy sees it.
-func UseOf(call *hook.Call) (policy.ToolCall, error) {
+func UseOf(call *hook.Call) (toolcall.Call, error) {
 	input, err := rpc.ParseValue(call.ToolInput)
 	if err != nil {
-		return policy.ToolCall{}, fmt.Errorf("the input of %s can't be read: %w", call.ToolName, err)
+		return toolcall.Call{}, fmt.Errorf("the input of %s can't be read: %w", call.ToolName, err)
 	}
-	return policy.ToolCall{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd, Model: call.Model}, nil
+	return toolcall.Call{ID: call.ToolUseID, Name: call.ToolName, Input: input.Root(), Cwd: call.Cwd, Model: call.Model}, nil
 }

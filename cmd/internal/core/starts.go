@@ -16,6 +16,7 @@ import (
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/supervise"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/relay/programs"
@@ -34,7 +35,7 @@ type ProgramStarts struct {
 func newProgramStarts(cfg *config.Config, g *guard.Guard, isHook func(line string) bool, log *slog.Logger) *ProgramStarts {
 	s := &ProgramStarts{guard: g, Programs: programs.New(programs.Unknown{
 		Decide: func(start supervise.Start) programs.Decision {
-			return programDecision(g.Program(context.Background(), supervise.Call{}, policy.ToolCall{}, start))
+			return programDecision(g.Program(context.Background(), supervise.Call{}, toolcall.Call{}, start))
 		},
 		Refuse: func(start supervise.Start, reason string) programs.Decision {
 			return programDecision(g.RefuseProgram(context.Background(), supervise.Call{}, start, reason, runAgain))
@@ -76,12 +77,12 @@ func (s *ProgramStarts) StartError(err error, cfg *config.Config) error {
 }
 
 // announce tells the supervisor of a call that Codex is about to run.
-func (s *ProgramStarts) announce(call *hook.Call, use policy.ToolCall, h *Hooks) {
+func (s *ProgramStarts) announce(call *hook.Call, use toolcall.Call, h *Hooks) {
 	line, ok := use.Input.Get("command").Text()
 	if s.Supervisor == nil || !ok || use.Name != "Bash" {
 		return
 	}
-	client := &commandPrograms{Hooks: h, use: sync.OnceValues(func() (policy.ToolCall, error) { return UseOf(call) })}
+	client := &commandPrograms{Hooks: h, use: sync.OnceValues(func() (toolcall.Call, error) { return UseOf(call) })}
 	s.Supervisor.Announce(s.Programs.Started(call, line, client))
 }
 
@@ -130,7 +131,7 @@ func (s *ProgramStarts) Changed(p *policy.Policy, log *slog.Logger, clients ...*
 // commandPrograms decides the programs of one call.
 type commandPrograms struct {
 	*Hooks
-	use func() (policy.ToolCall, error) // of the call
+	use func() (toolcall.Call, error) // of the call
 }
 
 // callOf returns a call as the supervisor knows it.

@@ -17,6 +17,7 @@ import (
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/replay"
+	"codex-bridge.example/bridge/policy/toolcall"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 	"codex-bridge.example/rpc"
@@ -78,7 +79,7 @@ func call(t tester, p *policy.Policy, n int, tool, text string, change ...func(*
 	if err != nil {
 		t.Fatal(err)
 	}
-	use := policy.ToolCall{ID: fmt.Sprint("call", n), Name: tool, Input: doc.Root(), Cwd: "/w", Shell: "bash"}
+	use := toolcall.Call{ID: fmt.Sprint("call", n), Name: tool, Input: doc.Root(), Cwd: "/w", Shell: "bash"}
 	st := policy.State{
 		Now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }, Home: "/home/ada", Paths: &replay.PathLog{Paths: plainDisk{}}, Escalation: rules.Sandboxed,
 		Thread: &policy.Thread{Workspace: "/w", Sandbox: "workspace-write", Approval: json.RawMessage(`"on-request"`), Gated: true},
@@ -89,7 +90,7 @@ func call(t tester, p *policy.Policy, n int, tool, text string, change ...func(*
 	r := simulate.Record{Entry: decision.Entry{Seq: int64(n), Record: decision.Record{
 		Time: time.Unix(int64(n), 0).UTC(), Client: "zed/1", Thread: "T", Turn: "U", Method: "hook/preToolUse", Verdict: "pass", Mode: "enforce",
 	}}}
-	if d := p.DecideTool(use, st); d.Verdict == policy.Deny {
+	if d := toolcall.Decide(p, use, st); d.Verdict == policy.Deny {
 		refusal := d.Refusal()
 		r.Verdict, r.Rule, r.Reason, r.Origin = "deny", refusal.Rule, refusal.Reason, refusal.Origin
 	} else if d.Ask {

@@ -1,9 +1,11 @@
-package policy
+package toolcall
 
 import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"codex-bridge.example/bridge/policy"
 )
 
 // straight is a file system without links.
@@ -32,7 +34,7 @@ func TestWorkOfFolders(t *testing.T) {
 		{"the longest path", []string{names(4096)}, false},
 		{"after a longer path", []string{names(4096) + "a", "/a"}, true},
 	} {
-		resolver := lineResolver{State: State{Paths: straight{}}}
+		resolver := lineResolver{State: policy.State{Paths: straight{}}}
 		var err error
 		for _, path := range test.paths {
 			_, err = resolver.followFolder(path)

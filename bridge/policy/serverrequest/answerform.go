@@ -1,4 +1,4 @@
-package policy
+package serverrequest
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -81,7 +82,7 @@ func answerError(path, format string, args ...any) error {
 }
 
 func unknownWord(path string, v rpc.Value, known []string) error {
-	return answerError(path, "%s is none of %s", display.Line(formatValue(v)), strings.Join(known, ", "))
+	return answerError(path, "%s is none of %s", display.Line(policy.FormatValue(v)), strings.Join(known, ", "))
 }
 
 func unreadableAnswer(err error) error {

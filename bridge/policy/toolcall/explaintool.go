@@ -1,12 +1,13 @@
-package policy
+package toolcall
 
 import (
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 )
 
-// ToolAnswer is what happens to a tool call.
-type ToolAnswer struct {
+// Explanation is what happens to a tool call.
+type Explanation struct {
 	Mode     config.Mode `json:"mode"`
 	Decision string      `json:"decision"`         // "deny", "ask" or "allow"
 	Reason   string      `json:"reason"`           // one sentence
@@ -18,25 +19,25 @@ type ToolAnswer struct {
 	Place string `json:"place,omitempty"`
 }
 
-// The places of ToolAnswer.
+// The places of Explanation.
 const (
 	BeforeLine     = "before the line"
 	AtProgramStart = "where the program starts"
 )
 
-// ExplainTool returns what DecideTool decides about a call, and the rule that decides.
-func (p *Policy) ExplainTool(t ToolCall, st State) ToolAnswer {
-	a, _ := p.ExplainCall(t, st)
+// Explain returns what Decide decides about a call, and the rule that decides.
+func Explain(p *policy.Policy, t Call, st policy.State) Explanation {
+	a, _ := ExplainDecision(p, t, st)
 	return a
 }
 
-// ExplainCall is ExplainTool. It also returns the decision.
-func (p *Policy) ExplainCall(t ToolCall, st State) (ToolAnswer, Decision) {
-	a := ToolAnswer{Mode: p.mode, Decision: "allow", Reason: "no policy is enforced"}
-	if p.mode == config.Off {
-		return a, Decision{}
+// ExplainDecision is Explain. It also returns the decision.
+func ExplainDecision(p *policy.Policy, t Call, st policy.State) (Explanation, policy.Decision) {
+	a := Explanation{Mode: p.Mode(), Decision: "allow", Reason: "no policy is enforced"}
+	if p.Mode() == config.Off {
+		return a, policy.Decision{}
 	}
-	d, m := p.decideTool(t, st)
+	d, m := decide(p, t, st)
 	switch {
 	case m.Rule != nil && m.Rule.Command != "":
 		a.Place = BeforeLine
@@ -50,19 +51,19 @@ func (p *Policy) ExplainCall(t ToolCall, st State) (ToolAnswer, Decision) {
 	asked := d.Ask || st.Thread != nil && string(st.Thread.Approval) == `"untrusted"` && m.Decision != rules.Allow
 	if asked {
 		a.Decision = "ask"
-		question := Decision{Verdict: Pass, Ask: true, AskReason: "the approval policy untrusted asks about each command"}
-		if r := p.RefuseQuestion(question, t).Refusal(); r != nil { // a question of Codex
+		question := policy.Decision{Verdict: policy.Pass, Ask: true, AskReason: "the approval policy untrusted asks about each command"}
+		if r := RefuseQuestion(p, question, t).Refusal(); r != nil { // a question of Codex
 			a.Decision, a.Reason, a.Rule, a.Origin, a.Hint = "deny", r.Reason, r.Rule, r.Origin, r.Hint
 			return a, d
 		}
 	}
 	switch {
 	case m.Rule != nil && (m.Decision == rules.Allow || asked && m.Decision == rules.Ask):
-		a.Rule, a.Origin, a.Reason = RuleRule, m.Rule.Origin.String(), RuleReason(m)
+		a.Rule, a.Origin, a.Reason = policy.RuleRule, m.Rule.Origin.String(), policy.RuleReason(m)
 	case asked && d.LeavesSandbox:
-		a.Rule, a.Origin, a.Reason = ruleEscalation, p.RuleOrigin(ruleEscalation), d.AskReason
+		a.Rule, a.Origin, a.Reason = policy.RuleEscalation, p.RuleOrigin(policy.RuleEscalation), d.AskReason
 	case asked:
-		a.Rule, a.Origin, a.Reason = ruleApproval, p.RuleOrigin(ruleApproval), "no rule matches, and the approval policy untrusted asks about each command"
+		a.Rule, a.Origin, a.Reason = policy.RuleApproval, p.RuleOrigin(policy.RuleApproval), "no rule matches, and the approval policy untrusted asks about each command"
 		if m.Why != "" {
 			a.Reason = m.Why + ", and the approval policy untrusted asks about each command"
 		}

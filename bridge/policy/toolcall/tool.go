@@ -1,15 +1,16 @@
-package policy
+package toolcall
 
 import (
 	"strings"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
-// ToolCall is a tool call before it runs, as Codex describes it to a hook. Hooks get every call,
+// Call is a tool call before it runs, as Codex describes it to a hook. Hooks get every call,
 // also those without a question.
-type ToolCall struct {
+type Call struct {
 	ID    string    // of the call
 	Name  string    // Bash, apply_patch, mcp__SERVER__TOOL, or a dynamic tool
 	Input rpc.Value // {"command": …} for Bash and apply_patch
@@ -22,7 +23,7 @@ type ToolCall struct {
 
 // Summary returns the call as a person reads it: the command, the changed files, or the tool with its
 // input.
-func (t ToolCall) Summary() string {
+func (t Call) Summary() string {
 	text, ok := t.Input.Get("command").Text()
 	switch {
 	case t.Name == "Bash" && ok:
@@ -33,22 +34,22 @@ func (t ToolCall) Summary() string {
 	return t.Name + " " + string(t.Input.Raw())
 }
 
-// DecideTool applies the rules and policy.escalation to a tool call. The verdict is Deny, or Pass
+// Decide applies the rules and policy.escalation to a tool call. The verdict is Deny, or Pass
 // with or without Decision.Ask. A call that a rule wants to ask about is denied if no person can be
 // asked.
 //
 // Measured with Codex 0.169: a hook does not get whether the command will leave the sandbox. Codex
-// asks about a call that does, and DecideRequest then applies the rules with escalated. Here the
+// asks about a call that does, and serverrequest.Decide then applies the rules with escalated. Here the
 // thread's sandbox counts.
-func (p *Policy) DecideTool(t ToolCall, st State) Decision {
-	d, _ := p.decideTool(t, st)
+func Decide(p *policy.Policy, t Call, st policy.State) policy.Decision {
+	d, _ := decide(p, t, st)
 	return d
 }
 
-// decideTool is DecideTool. It also returns the rule that matches.
-func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
+// decide is Decide. It also returns the rule that matches.
+func decide(p *policy.Policy, t Call, st policy.State) (d policy.Decision, m rules.Match) {
 	const method = "hook/preToolUse"
-	asks := p.canAsk(t, st.Thread)
+	asks := canAsk(p, t, st.Thread)
 	if st.Lines == nil {
 		st.Lines = new(rules.LineCache)
 	}
@@ -56,48 +57,48 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 		st.EscalationRequested = false // Codex applies a patch inside the roots without a question, whatever the call requests
 	}
 	if p.HasRules() {
-		m = p.matchTool(t, st)
+		m = matchTool(p, t, st)
 		switch {
 		case m.Decision == rules.Deny:
-			d = p.ruleRefusal(method, m)
+			d = p.RuleRefusal(method, m)
 		case m.Decision == rules.Ask && !asks:
 			m.Why = strings.TrimPrefix(m.Why+"; the rule wants a question, and this thread has none; use policy.gate and another approvalPolicy than never", "; ")
-			d = p.ruleRefusal(method, m)
+			d = p.RuleRefusal(method, m)
 		}
 	}
-	if err := p.checkCallerModel(t); d.Err == nil && err != nil {
-		d = Decision{Verdict: Deny, Err: err}
+	if err := checkCallerModel(p, t); d.Err == nil && err != nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
-	if d.Err == nil && st.isUnverified() {
-		d = p.refuseUnverified(method)
+	if d.Err == nil && st.IsUnverified() {
+		d = p.RefuseUnverified(method)
 	}
 	if d.Err == nil && p.Missing() != "" {
-		d = p.refuseMissing(method)
+		d = p.RefuseMissing(method)
 	}
-	if where := st.RedirectedFolder(); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
-		d = p.refuseEscalation(method, leaveReason{rule: ruleRoots, reason: where + " now leads elsewhere by a link, and commands could write there; replace the link by the folder itself, or start another thread"})
+	if where := RedirectedFolder(st); d.Err == nil && where != "" && (t.Name == "Bash" || t.Name == "apply_patch") {
+		d = p.RefuseEscalation(method, policy.LeaveReason{Rule: policy.RuleRoots, Reason: where + " now leads elsewhere by a link, and commands could write there; replace the link by the folder itself, or start another thread"})
 	}
-	if err := p.checkSubagent(t, st); d.Err == nil && err != nil {
-		d = Decision{Verdict: Deny, Err: err}
+	if err := checkSubagent(p, t, st); d.Err == nil && err != nil {
+		d = policy.Decision{Verdict: policy.Deny, Err: err}
 	}
 	if d.Err == nil {
-		line := p.LineLeaveReason(t, st)
-		at := p.toolLeaveReason(t, st, line)
-		if !at.leaves() {
-			m = p.withoutConsent(t, m)
-			d = p.decideAsk(t, st, m, line)
-			d.Unasked = p.unaskedReason(d, st.Thread)
-			d.Verdict, d.AnswerTerms, d.AllowedByRule, d.Asked = Pass, answerTerms(m, st), m.Decision == rules.Allow, m.Asked
-			if d = p.RefuseQuestion(d, t); d.Err != nil {
+		line := LineLeaveReason(p, t, st)
+		at := toolLeaveReason(p, t, st, line)
+		if !at.Leaves() {
+			m = withoutConsent(p, t, m)
+			d = decideAsk(p, t, st, m, line)
+			d.Unasked = unaskedReason(p, d, st.Thread)
+			d.Verdict, d.AnswerTerms, d.AllowedByRule, d.Asked = policy.Pass, policy.RuleTerms(m, st), m.Decision == rules.Allow, m.Asked
+			if d = RefuseQuestion(p, d, t); d.Err != nil {
 				return d, m
 			}
-			p.addApprovers(&d, t, st, m)
+			addApprovers(p, &d, t, st, m)
 			if !st.EscalationRequested { // or Codex asks, and the rules decide again
 				d.Exceptions = m.Exceptions
 			}
 			return d, m
 		}
-		d = p.refuseLeaving(method, at, st)
+		d = refuseLeaving(p, method, at, st)
 	}
 	d.Answer = nil
 	return d, m
@@ -106,38 +107,38 @@ func (p *Policy) decideTool(t ToolCall, st State) (d Decision, m rules.Match) {
 // toolLeaveReason returns why a call must be denied because it leaves the sandbox. The policy may
 // forbid that; a denial here avoids a question and gives the model the reason, which it does not
 // get after a declined question. Or Codex would not ask. line is the result of LineLeaveReason.
-func (p *Policy) toolLeaveReason(t ToolCall, st State, line leaveReason) leaveReason {
+func toolLeaveReason(p *policy.Policy, t Call, st policy.State, line policy.LeaveReason) policy.LeaveReason {
 	text, _ := t.Input.Get("command").Text()
-	asks := p.asksEscalation && !st.Thread.refusesToLeave()
-	if line.leaves() && (!asks || !p.canAsk(t, st.Thread)) {
+	asks := p.AsksEscalation() && !st.Thread.RefusesToLeave()
+	if line.Leaves() && (!asks || !canAsk(p, t, st.Thread)) {
 		return line
 	}
 	switch {
 	case t.Name == "apply_patch":
 	case t.Name != "Bash" || asks:
-		return leaveReason{}
+		return policy.LeaveReason{}
 	case st.Escalation == rules.Escalated:
-		return callLeaveReason(st)
+		return policy.CallLeaveReason(st)
 	case !rules.AppliesPatch(text):
-		return leaveReason{}
+		return policy.LeaveReason{}
 	}
 	st.Files = t.ChangedFiles()
-	at := p.patchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st)
-	if !asks || at.leaves() && !p.canAsk(t, st.Thread) && p.isUnasked(st) {
+	at := p.PatchLeaveReason("item/fileChange/requestApproval", rpc.Value{}, st)
+	if !asks || at.Leaves() && !canAsk(p, t, st.Thread) && p.ChangesUnasked(st) {
 		return at
 	}
-	return leaveReason{}
+	return policy.LeaveReason{}
 }
 
 // ChangedFiles returns the absolute names of the files that a call changes by a patch. Those of a shell
 // command are in any folder that Codex could read from it.
-func (t ToolCall) ChangedFiles() []string {
+func (t Call) ChangedFiles() []string {
 	text, _ := t.Input.Get("command").Text()
 	if t.Name != "Bash" {
-		return PatchedFiles(text, t.Cwd)
+		return policy.PatchedFiles(text, t.Cwd)
 	}
 	places, _ := patchPlaces(text, t.Cwd) // lineLeaveReason has refused too many
-	return append(PatchedFiles(text, patchFolder(text, t.Cwd)), places...)
+	return append(policy.PatchedFiles(text, patchFolder(text, t.Cwd)), places...)
 }
 
 // canAsk reports whether a person can be asked about a call, by Codex or by the bridge.
@@ -145,50 +146,50 @@ func (t ToolCall) ChangedFiles() []string {
 // Measured with Codex 0.169: under untrusted it asks about each command and patch, except in a
 // review, which checkReview refuses. It does not ask about its own tools, nor about those that an
 // MCP server declares to be read-only.
-func (p *Policy) canAsk(t ToolCall, thread *Thread) bool {
+func canAsk(p *policy.Policy, t Call, thread *policy.Thread) bool {
 	switch {
 	case thread == nil || string(thread.Approval) == `"never"`:
 		return false
 	case string(thread.Approval) == `"untrusted"`:
 		return t.Name == "Bash" || t.Name == "apply_patch"
 	}
-	return p.gate && thread.asksAboutRules()
+	return p.HasGate() && thread.AsksAboutRules()
 }
 
-func (p *Policy) matchTool(t ToolCall, st State) rules.Match {
+func matchTool(p *policy.Policy, t Call, st policy.State) rules.Match {
 	switch {
 	case st.Thread == nil:
-		return p.matchToolAt(t, st, rules.EscalationUnknown)
-	case st.Thread.Sandbox == FullAccess.String():
-		return p.matchToolAt(t, st, rules.Escalated) // no sandbox
+		return matchToolAt(p, t, st, rules.EscalationUnknown)
+	case st.Thread.Sandbox == policy.FullAccess.String():
+		return matchToolAt(p, t, st, rules.Escalated) // no sandbox
 	}
-	return p.matchToolAt(t, st, rules.Sandboxed)
+	return matchToolAt(p, t, st, rules.Sandboxed)
 }
 
 // matchToolAt returns the rule for a call inside or outside the sandbox.
-func (p *Policy) matchToolAt(t ToolCall, st State, escalation rules.Escalation) rules.Match {
+func matchToolAt(p *policy.Policy, t Call, st policy.State, escalation rules.Escalation) rules.Match {
 	dirs := rules.Dirs{Home: st.Home, Readings: st.Readings, Lines: st.Lines, ProgramStarts: st.ProgramStarts}
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
 	}
 	dirs.Cwd, _ = st.Canonical(t.Cwd)
-	p.addRoots(&dirs, st)
+	p.AddRoots(&dirs, st)
 	text, ok := t.Input.Get("command").Text()
 	switch {
 	case t.Name == "Bash" && ok:
-		return p.rulesAt(st).Shell(text, t.Shell, escalation, dirs)
+		return p.RulesAt(st).Shell(text, t.Shell, escalation, dirs)
 	case t.Name == "Bash":
-		return p.rulesAt(st).Shell(unreadableLine, "", escalation, dirs)
+		return p.RulesAt(st).Shell(policy.UnreadableLine, "", escalation, dirs)
 	case t.Name == "apply_patch":
-		return p.rulesAt(st).Files(st.FileChanges(dirs.Workspace, PatchedFiles(text, t.Cwd)), escalation, dirs)
+		return p.RulesAt(st).Files(st.FileChanges(dirs.Workspace, policy.PatchedFiles(text, t.Cwd)), escalation, dirs)
 	}
 	if rest, ok := strings.CutPrefix(t.Name, "mcp__"); ok {
 		server, tool, _ := strings.Cut(rest, "__")
-		return p.rulesAt(st).MCP(server, tool)
+		return p.RulesAt(st).MCP(server, tool)
 	}
 	if rules.IsResourceTool(t.Name) {
 		server, _ := t.Input.Get("server").Text()
-		return p.rulesAt(st).Resource(t.Name, server)
+		return p.RulesAt(st).Resource(t.Name, server)
 	}
-	return p.rulesAt(st).Tool(t.Name)
+	return p.RulesAt(st).Tool(t.Name)
 }

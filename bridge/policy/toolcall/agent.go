@@ -1,4 +1,4 @@
-package policy
+package toolcall
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -59,10 +60,10 @@ func (u AgentRequest) Describe() string {
 // DecideAgent checks an agent's request against the rules and policy.escalation. The verdict is
 // Deny, Accept if a rule allows the request, or Pass if a person must decide. The bridge knows of
 // no sandbox around an agent, so only rules with escalated = true allow anything.
-func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
+func DecideAgent(p *policy.Policy, method string, u AgentRequest, st policy.State) policy.Decision {
 	var m rules.Match
 	if p.HasRules() {
-		m = p.matchAgent(u, st)
+		m = matchAgent(p, u, st)
 	}
 	unread := "the bridge does not know these members of the agent's request: " + display.Line(display.Clip(strings.Join(u.Unread, ", ")))
 	if m.Why != "" && len(u.Unread) > 0 {
@@ -70,62 +71,62 @@ func (p *Policy) DecideAgent(method string, u AgentRequest, st State) Decision {
 	}
 	switch {
 	case m.Decision == rules.Deny:
-		d := p.ruleRefusal(method, m)
+		d := p.RuleRefusal(method, m)
 		d.Answer = nil
 		return d
 	case len(m.Approvers) > 0:
-		d := p.refuseUnapproved(method, m, "the bridge does not ask them about agents")
+		d := p.RefuseUnapproved(method, m, "the bridge does not ask them about agents")
 		d.Answer = nil
 		return d
 	case p.Missing() != "":
-		return p.refuseMissing(method)
-	case !p.asksEscalation && !u.OwnBridge:
-		return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
-			Method: method, Rule: ruleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.OriginOrDefault(ruleEscalation),
+		return p.RefuseMissing(method)
+	case !p.AsksEscalation() && !u.OwnBridge:
+		return policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
+			Method: method, Rule: policy.RuleEscalation, Reason: "the bridge knows of no sandbox around the agent, so the action would leave it", Origin: p.OriginOrDefault(policy.RuleEscalation),
 			Hint: `to ask a person, set policy.escalation = "ask"`,
 		})}
 	case len(u.Unread) > 0 && (m.Decision == rules.Allow || m.Decision == rules.None && (u.Command != nil || len(u.Files) > 0)):
-		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since " + unread}
+		return policy.Decision{Verdict: policy.Pass, Ask: true, AskReason: "no rule allows it, since " + unread}
 	case m.Decision != rules.Ask && u.Command != nil && u.RunsIn == "":
-		return Decision{Verdict: Pass, Ask: true, AskReason: "no rule allows it, since the agent's request does not state its folder as one absolute path"}
+		return policy.Decision{Verdict: policy.Pass, Ask: true, AskReason: "no rule allows it, since the agent's request does not state its folder as one absolute path"}
 	case m.Decision == rules.Allow:
-		return Decision{Verdict: Accept, Changes: append([]Change{{
-			Field: "result", Rule: RuleRule, Reason: RuleReason(m) + ": " + u.Describe(), Origin: m.Rule.Origin.String(),
-		}}, exceptionChanges(m)...)}
+		return policy.Decision{Verdict: policy.Accept, Changes: append([]policy.Change{{
+			Field: "result", Rule: policy.RuleRule, Reason: policy.RuleReason(m) + ": " + u.Describe(), Origin: m.Rule.Origin.String(),
+		}}, policy.ExceptionChanges(m)...)}
 	case m.Decision == rules.Ask:
-		return Decision{Verdict: Pass, Ask: true, AskReason: m.Rule.Why()}
+		return policy.Decision{Verdict: policy.Pass, Ask: true, AskReason: m.Rule.Why()}
 	}
-	return Decision{Verdict: Pass, Ask: true}
+	return policy.Decision{Verdict: policy.Pass, Ask: true}
 }
 
 // agentShell is the shell for which the rules judge an agent's commands, because agents do not name
 // theirs. Outside Windows, all supported shells read an allowed line in the same way.
 var agentShell = map[bool]string{false: "sh"}[runtime.GOOS == "windows"]
 
-func (p *Policy) matchAgent(u AgentRequest, st State) rules.Match {
+func matchAgent(p *policy.Policy, u AgentRequest, st policy.State) rules.Match {
 	dirs := rules.Dirs{Home: st.Home}
 	dirs.Workspace, _ = st.Canonical(u.Cwd)
 	if u.RunsIn != "" {
 		dirs.Cwd, _ = st.Canonical(u.RunsIn)
 	}
-	dirs.Readings = func(path string) ([]string, error) { return st.readingsIn(dirs.Workspace, path) }
-	p.addRoots(&dirs, st)
+	dirs.Readings = func(path string) ([]string, error) { return st.ReadingsIn(dirs.Workspace, path) }
+	p.AddRoots(&dirs, st)
 	var parts []rules.Match
 	switch {
 	case u.Command != nil && *u.Command == "":
-		parts = append(parts, p.rulesAt(st).Shell(unreadableLine, "", rules.Escalated, dirs))
+		parts = append(parts, p.RulesAt(st).Shell(policy.UnreadableLine, "", rules.Escalated, dirs))
 	case u.Command != nil:
-		parts = append(parts, p.rulesAt(st).Shell(*u.Command, agentShell, rules.Escalated, dirs))
+		parts = append(parts, p.RulesAt(st).Shell(*u.Command, agentShell, rules.Escalated, dirs))
 	}
 	if len(u.Files) > 0 {
-		parts = append(parts, p.rulesAt(st).Files(st.FileChanges(dirs.Workspace, u.Files), rules.Escalated, dirs))
+		parts = append(parts, p.RulesAt(st).Files(st.FileChanges(dirs.Workspace, u.Files), rules.Escalated, dirs))
 	}
 	if parts == nil {
-		return p.rulesAt(st).AgentTool(u.Tool, rules.AgentCall{})
+		return p.RulesAt(st).AgentTool(u.Tool, rules.AgentCall{})
 	}
 	for _, kind := range u.kinds() {
 		// An allow rule for the kind does not count: the command and the files need their own.
-		if m := p.rulesAt(st).AgentTool(kind, rules.AgentCall{Command: u.Command != nil, Files: len(u.Files) > 0}); m.Decision > rules.Allow {
+		if m := p.RulesAt(st).AgentTool(kind, rules.AgentCall{Command: u.Command != nil, Files: len(u.Files) > 0}); m.Decision > rules.Allow {
 			parts = append(parts, m)
 		}
 	}

@@ -1,10 +1,11 @@
-package policy
+package reported
 
 import (
 	"encoding/json"
 	"slices"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -16,12 +17,12 @@ import (
 // those of a stored one. Its own configuration can override them too.
 //
 // Call NewThread for State.Thread of later decisions.
-func (p *Policy) Verify(sent *SentSettings, result rpc.Value, st State) *rpc.Error {
-	if p.mode == config.Off {
+func Verify(p *policy.Policy, sent *policy.SentSettings, result rpc.Value, st policy.State) *rpc.Error {
+	if p.Mode() == config.Off {
 		return nil
 	}
 	if sent == nil {
-		sent = &SentSettings{}
+		sent = &policy.SentSettings{}
 	}
 	e := verifier{
 		p: p, st: st, method: sent.Method, at: "result.",
@@ -30,7 +31,7 @@ func (p *Policy) Verify(sent *SentSettings, result rpc.Value, st State) *rpc.Err
 		model: result.Get("model"), effort: result.Get("reasoningEffort"), effortName: "reasoningEffort",
 		cwd: result.Get("cwd"), roots: result.Get("runtimeWorkspaceRoots"),
 	}
-	e.gated, e.expectedProfile = sent.isGated(st), sent.Profile
+	e.gated, e.expectedProfile = sent.IsGated(st), sent.Profile
 	e.checkCwd(sent)
 	e.checkFields()
 	e.compareSent(sent)
@@ -42,8 +43,8 @@ func (p *Policy) Verify(sent *SentSettings, result rpc.Value, st State) *rpc.Err
 
 // VerifySettings checks the threadSettings of a thread/settings/updated of State.Thread, which
 // apply to the next turn.
-func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
-	if p.mode == config.Off {
+func VerifySettings(p *policy.Policy, settings rpc.Value, st policy.State) *rpc.Error {
+	if p.Mode() == config.Off {
 		return nil
 	}
 	e := verifier{
@@ -53,9 +54,9 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 		model: settings.Get("model"), effort: settings.Get("effort"), effortName: "effort",
 		cwd: settings.Get("cwd"),
 	}
-	sent := &SentSettings{}
+	sent := &policy.SentSettings{}
 	if st.Thread == nil || st.Thread.Workspace == "" {
-		e.fail("cwd", RuleMode, "the thread's settings are not verified", nil, nil)
+		e.fail("cwd", policy.RuleMode, "the thread's settings are not verified", nil, nil)
 		return e.err
 	}
 	sent.CwdWithin, e.gated, e.expectedProfile = st.Thread.Workspace, st.Thread.Gated, st.Thread.Profile
@@ -68,13 +69,13 @@ func (p *Policy) VerifySettings(settings rpc.Value, st State) *rpc.Error {
 
 // verifier checks the settings that Codex echoes.
 type verifier struct {
-	p               *Policy
-	st              State
+	p               *policy.Policy
+	st              policy.State
 	method          string
 	at              string // the path of the fields
 	err             *rpc.Error
 	gated           bool // the bridge asks in Codex's place
-	expectedProfile Profile
+	expectedProfile policy.Profile
 
 	approval, reviewer, sandbox, profile, model, effort, cwd, roots rpc.Value
 	sandboxName, effortName                                         string
@@ -91,58 +92,58 @@ func (e *verifier) fail(field, rule, reason string, sent, echoed json.RawMessage
 	}
 	field = e.at + field
 	hint := "start a new thread, or change the thread's settings"
-	if rule == ruleModels {
-		hint = nameModel
+	if rule == policy.RuleModels {
+		hint = policy.NameModel
 	}
-	e.err = NewRefusalError(rpc.CodeNotVerified, Refusal{
+	e.err = policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
 		Method: e.method, Rule: rule, Reason: reason, Field: field, Origin: e.p.OriginOrDefault(rule),
 		Hint: hint, Sent: sent, Echoed: echoed,
 	})
 }
 
 func (e *verifier) failValue(field, rule, reason string, v rpc.Value) {
-	e.fail(field, rule, reason, nil, CloneRaw(v))
+	e.fail(field, rule, reason, nil, policy.CloneRaw(v))
 }
 
 // checkCwd finds the workspace: the echoed cwd, or the known workspace that must contain it.
-func (e *verifier) checkCwd(sent *SentSettings) {
-	folder, err := e.st.Canonical(textOf(e.cwd))
+func (e *verifier) checkCwd(sent *policy.SentSettings) {
+	folder, err := e.st.Canonical(policy.TextOf(e.cwd))
 	if err != nil {
-		e.failValue("cwd", ruleRoots, "the bridge can't resolve the cwd", e.cwd)
+		e.failValue("cwd", policy.RuleRoots, "the bridge can't resolve the cwd", e.cwd)
 		return
 	}
 	e.folder, e.workspace = folder, folder
 	if sent.CwdWithin != "" {
 		e.workspace = sent.CwdWithin
 	}
-	e.allowed = e.p.allowed(e.st, e.workspace)
+	e.allowed = e.p.Allowed(e.st, e.workspace)
 	switch {
 	case sent.Workspace != "" && folder != sent.Workspace:
-		e.fail("cwd", ruleRoots, "Codex uses another cwd than the bridge sent", JSONString(sent.Workspace), CloneRaw(e.cwd))
+		e.fail("cwd", policy.RuleRoots, "Codex uses another cwd than the bridge sent", policy.JSONString(sent.Workspace), policy.CloneRaw(e.cwd))
 	case sent.CwdWithin != "" && !e.reachable(folder):
-		e.fail("cwd", ruleRoots, "Codex's cwd is outside the thread's workspace and the writable roots", JSONString(sent.CwdWithin), CloneRaw(e.cwd))
+		e.fail("cwd", policy.RuleRoots, "Codex's cwd is outside the thread's workspace and the writable roots", policy.JSONString(sent.CwdWithin), policy.CloneRaw(e.cwd))
 	}
 }
 
 func (e *verifier) reachable(path string) bool {
-	return e.p.reachable(&e.st, e.allowed, e.workspace, path)
+	return e.p.Reachable(&e.st, e.allowed, e.workspace, path)
 }
 
 // checkFields checks every field against the policy. A missing field or an unknown form is a
 // mismatch.
 func (e *verifier) checkFields() {
 	p := e.p
-	kept := e.approval.Is(gatedApproval) || isReduced(e.approval)
+	kept := e.approval.Is(policy.GatedApproval) || policy.IsReduced(e.approval)
 	switch {
-	case e.gated && kept && !p.gate:
-		e.failValue("approvalPolicy", ruleGate, "neither Codex nor the bridge asks any more", e.approval)
+	case e.gated && kept && !p.HasGate():
+		e.failValue("approvalPolicy", policy.RuleGate, "neither Codex nor the bridge asks any more", e.approval)
 	case e.gated && kept:
-	case isReduced(e.approval) && p.allowsReduced(false):
-	case !p.allowsApproval(e.approval):
-		e.failValue("approvalPolicy", ruleApproval, formatEchoed(e.approval)+" is not in "+p.approvalList(), e.approval)
+	case policy.IsReduced(e.approval) && p.AllowsReduced(false):
+	case !p.AllowsApproval(e.approval):
+		e.failValue("approvalPolicy", policy.RuleApproval, policy.FormatEchoed(e.approval)+" is not in "+p.ApprovalList(), e.approval)
 	}
-	if !p.allowsReviewer(e.reviewer) {
-		e.failValue("approvalsReviewer", ruleReviewers, formatEchoed(e.reviewer)+" is not in "+p.reviewerList(), e.reviewer)
+	if !p.AllowsReviewer(e.reviewer) {
+		e.failValue("approvalsReviewer", policy.RuleReviewers, policy.FormatEchoed(e.reviewer)+" is not in "+p.ReviewerList(), e.reviewer)
 	}
 	e.checkSandbox()
 	e.checkProfile()
@@ -156,23 +157,23 @@ func (e *verifier) checkFields() {
 // mayWriteRoots reports whether workspace roots are writable, now or after a turn raises the
 // sandbox to workspace-write.
 func (e *verifier) mayWriteRoots() bool {
-	return e.p.maxLevel == WorkspaceWrite || echoedLevel(e.sandbox) == WorkspaceWrite
+	return e.p.MaxLevel() == policy.WorkspaceWrite || policy.EchoedLevel(e.sandbox) == policy.WorkspaceWrite
 }
 
 func (e *verifier) checkModel(field string, v rpc.Value) {
 	if name, ok := v.Text(); e.p.LimitsModels() && (!ok || !e.p.AllowsModel(name)) {
-		e.failValue(field, ruleModels, formatEchoed(v)+" is not in "+e.p.modelList(), v)
+		e.failValue(field, policy.RuleModels, policy.FormatEchoed(v)+" is not in "+e.p.ModelList(), v)
 	}
 }
 
 func (e *verifier) checkEffort(field string, v rpc.Value) {
-	if name, ok := v.Text(); e.p.LimitsEfforts() && !IsUnset(v) && (!ok || !e.p.allowsEffort(name)) {
-		e.failValue(field, ruleEfforts, formatEchoed(v)+" is not in "+e.p.effortList(), v)
+	if name, ok := v.Text(); e.p.LimitsEfforts() && !policy.IsUnset(v) && (!ok || !e.p.AllowsEffort(name)) {
+		e.failValue(field, policy.RuleEfforts, policy.FormatEchoed(v)+" is not in "+e.p.EffortList(), v)
 	}
 }
 
 func (e *verifier) checkCollaboration(v rpc.Value) {
-	if IsUnset(v) {
+	if policy.IsUnset(v) {
 		return
 	}
 	settings := v.Get("settings")
@@ -182,29 +183,29 @@ func (e *verifier) checkCollaboration(v rpc.Value) {
 
 // compareSent compares the echoed settings with the sent ones. Stricter values pass, and those of a
 // loaded thread, which checkFields has compared with the policy.
-func (e *verifier) compareSent(sent *SentSettings) {
+func (e *verifier) compareSent(sent *policy.SentSettings) {
 	if sent.Approval != nil && !sent.Loaded {
-		if d, err := rpc.ParseValue(sent.Approval); err != nil || looserApproval(d.Root(), e.approval) {
-			e.fail("approvalPolicy", ruleApproval, "Codex asks less than the sent value requires", sent.Approval, CloneRaw(e.approval))
+		if d, err := rpc.ParseValue(sent.Approval); err != nil || policy.LooserApproval(d.Root(), e.approval) {
+			e.fail("approvalPolicy", policy.RuleApproval, "Codex asks less than the sent value requires", sent.Approval, policy.CloneRaw(e.approval))
 		}
 	}
 	if sent.Reviewer != nil && !sent.Loaded {
 		d, err := rpc.ParseValue(sent.Reviewer)
 		if err != nil || !sameReviewer(d.Root(), e.reviewer) && !e.reviewer.Is("user") {
-			e.fail("approvalsReviewer", ruleReviewers, "Codex uses another reviewer than the bridge sent", sent.Reviewer, CloneRaw(e.reviewer))
+			e.fail("approvalsReviewer", policy.RuleReviewers, "Codex uses another reviewer than the bridge sent", sent.Reviewer, policy.CloneRaw(e.reviewer))
 		}
 	}
 	id := e.profile.Get("id")
-	switch l, own := echoedLevel(e.sandbox), e.hasOwnProfile(); {
-	case l == WorkspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !own):
-		e.fail("activePermissionProfile", ruleProtected, "commands could write protected paths or policy files", JSONString(sent.ProfileName), CloneRaw(e.profile))
-	case l == ReadOnly && e.expectedProfile.User != "" && !own:
-		e.fail("activePermissionProfile", ruleUser, "commands could read what the permissions profile "+e.expectedProfile.User+" denies", JSONString(sent.ProfileName), CloneRaw(e.profile))
-	case l == ReadOnly && e.expectedProfile.hasReadOnly() && !own:
-		e.fail("activePermissionProfile", ruleSecrets, "commands could read secrets of the bridge", JSONString(sent.ProfileName), CloneRaw(e.profile))
+	switch l, own := policy.EchoedLevel(e.sandbox), e.hasOwnProfile(); {
+	case l == policy.WorkspaceWrite && (sent.ProfileName != "" && !id.Is(sent.ProfileName) || e.expectedProfile.Defined && !own):
+		e.fail("activePermissionProfile", policy.RuleProtected, "commands could write protected paths or policy files", policy.JSONString(sent.ProfileName), policy.CloneRaw(e.profile))
+	case l == policy.ReadOnly && e.expectedProfile.User != "" && !own:
+		e.fail("activePermissionProfile", policy.RuleUser, "commands could read what the permissions profile "+e.expectedProfile.User+" denies", policy.JSONString(sent.ProfileName), policy.CloneRaw(e.profile))
+	case l == policy.ReadOnly && e.expectedProfile.HasReadOnly() && !own:
+		e.fail("activePermissionProfile", policy.RuleSecrets, "commands could read secrets of the bridge", policy.JSONString(sent.ProfileName), policy.CloneRaw(e.profile))
 	}
-	if asked, ok := parseMode(sent.Sandbox); ok && echoedLevel(e.sandbox) > asked && !sent.Loaded {
-		e.fail(e.sandboxName, ruleSandbox, "Codex's sandbox allows more than the bridge sent", JSONString(sent.Sandbox), CloneRaw(e.sandbox))
+	if asked, ok := policy.ParseMode(sent.Sandbox); ok && policy.EchoedLevel(e.sandbox) > asked && !sent.Loaded {
+		e.fail(e.sandboxName, policy.RuleSandbox, "Codex's sandbox allows more than the bridge sent", policy.JSONString(sent.Sandbox), policy.CloneRaw(e.sandbox))
 	}
 }
 
@@ -212,18 +213,18 @@ func (e *verifier) compareSent(sent *SentSettings) {
 // commands, and the request defined no profile for them. A read-only thread needs the profile too,
 // because a turn may raise its sandbox. Unlike Verify, it applies only to the response, because
 // Codex keeps the profile of a loaded thread.
-func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *rpc.Error {
+func VerifyProfile(p *policy.Policy, sent *policy.SentSettings, result rpc.Value, st policy.State) *rpc.Error {
 	workspace := sent.CwdWithin
-	if folder, err := st.Canonical(textOf(result.Get("cwd"))); err == nil && workspace == "" {
+	if folder, err := st.Canonical(policy.TextOf(result.Get("cwd"))); err == nil && workspace == "" {
 		workspace = folder
 	}
-	needless := len(st.Secrets) == 0 && (p.maxLevel == ReadOnly || !isUsableWorkspace(st, workspace))
-	if p.mode != config.Enforce || sent.Profile.Defined || needless {
+	needless := len(st.Secrets) == 0 && (p.MaxLevel() == policy.ReadOnly || !policy.IsUsableWorkspace(st, workspace))
+	if p.Mode() != config.Enforce || sent.Profile.Defined || needless {
 		return nil
 	}
 	folders := []string{workspace}
 	for root := range result.Get("runtimeWorkspaceRoots").Elements() {
-		if path, err := st.Canonical(textOf(root)); err == nil {
+		if path, err := st.Canonical(policy.TextOf(root)); err == nil {
 			folders = append(folders, path)
 		}
 	}
@@ -231,18 +232,18 @@ func (p *Policy) VerifyProfile(sent *SentSettings, result rpc.Value, st State) *
 	if result.Get("runtimeWorkspaceRoots").Kind() == rpc.Array {
 		outer = folders[1:] // the thread can't write its workspace if that is none of them
 	}
-	hasInner := slices.ContainsFunc(sent.InnerRoots, func(root string) bool { return st.isInnerRoot(st.withTemps(outer), root) })
-	if len(p.profileEntries(st, folders, nil)) == 0 && !hasInner {
+	hasInner := slices.ContainsFunc(sent.InnerRoots, func(root string) bool { return st.IsInnerRoot(st.WithTemps(outer), root) })
+	if len(p.ProfileEntries(st, folders, nil)) == 0 && !hasInner {
 		return nil
 	}
 	profile := result.Get("activePermissionProfile")
 	e := verifier{p: p, st: st, method: sent.Method, at: "result."}
-	e.fail("activePermissionProfile", ruleProtected, "the request defined no profile that protects the thread's policy files, protected paths and the bridge's secrets", nil, CloneRaw(profile))
+	e.fail("activePermissionProfile", policy.RuleProtected, "the request defined no profile that protects the thread's policy files, protected paths and the bridge's secrets", nil, policy.CloneRaw(profile))
 	return e.err
 }
 
 func sameReviewer(a, b rpc.Value) bool {
 	x, _ := a.Text()
 	y, _ := b.Text()
-	return normalizeReviewer(x) == normalizeReviewer(y)
+	return policy.NormalizeReviewer(x) == policy.NormalizeReviewer(y)
 }

@@ -1,10 +1,11 @@
-package policy
+package serverrequest
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -17,25 +18,25 @@ func (a *answerDecider) decideGrant() {
 	result := a.m.Result
 	granted := result.Get("permissions")
 	if result.Kind() != rpc.Object || granted.Kind() != rpc.Object {
-		a.replace([]byte(`{"permissions":{},"scope":"turn"}`), "the response has no permissions: "+formatValue(result))
+		a.replace([]byte(`{"permissions":{},"scope":"turn"}`), "the response has no permissions: "+policy.FormatValue(result))
 		return
 	}
-	if v := result.Get("scope"); !IsUnset(v) && !v.Is("turn") {
-		a.set(result, "scope", "result.scope", JSONString("turn"), ruleRemember, "a grant holds for one turn")
+	if v := result.Get("scope"); !policy.IsUnset(v) && !v.Is("turn") {
+		a.set(result, "scope", "result.scope", policy.JSONString("turn"), ruleRemember, "a grant holds for one turn")
 	}
 	a.dropUnknownMembers("permissions", "scope", "strictAutoReview")
 	if !a.decideAutoReview(result) {
 		// A grant without its condition would be more than the client meant.
 		if granted.Len() > 0 {
-			a.set(result, "permissions", "result.permissions", []byte(`{}`), ruleReviewers, "the client granted it only with strictAutoReview")
+			a.set(result, "permissions", "result.permissions", []byte(`{}`), policy.RuleReviewers, "the client granted it only with strictAutoReview")
 		}
 		return
 	}
 	g := grantFilter{a: a, requested: a.request.Params.Get("permissions")}
 	if a.st.Thread != nil {
-		g.roots = a.p.allowed(a.st, a.st.Thread.Workspace)
+		g.roots = a.p.Allowed(a.st, a.st.Thread.Workspace)
 	} else {
-		g.roots = a.p.allowed(a.st, "")
+		g.roots = a.p.Allowed(a.st, "")
 	}
 	if to := g.filter(granted); g.reasons != nil {
 		a.set(result, "permissions", "result.permissions", to, g.rule, strings.Join(g.reasons, "; "))
@@ -52,12 +53,12 @@ func (a *answerDecider) decideAutoReview(result rpc.Value) bool {
 	v := result.Get(key)
 	on, ok := v.Bool()
 	switch {
-	case IsUnset(v), ok && !on, on && a.p.AllowsModelReview():
+	case policy.IsUnset(v), ok && !on, on && a.p.AllowsModelReview():
 		return true
 	case ok:
-		a.drop(result, key, field, ruleReviewers, "auto_review is not in policy.reviewers")
+		a.drop(result, key, field, policy.RuleReviewers, "auto_review is not in policy.reviewers")
 	default:
-		a.drop(result, key, field, ruleProtocol, "it is not a boolean")
+		a.drop(result, key, field, policy.RuleProtocol, "it is not a boolean")
 	}
 	return false
 }
@@ -87,7 +88,7 @@ func (g *grantFilter) filter(granted rpc.Value) json.RawMessage {
 	kept := make(map[string]any)
 	for key, v := range granted.Members() {
 		switch {
-		case IsUnset(v):
+		case policy.IsUnset(v):
 		case key == "network":
 			if g.network(v) {
 				kept[key] = map[string]bool{"enabled": true}
@@ -95,7 +96,7 @@ func (g *grantFilter) filter(granted rpc.Value) json.RawMessage {
 		case key == "fileSystem" && v.Kind() == rpc.Object:
 			kept[key] = g.files(v)
 		default:
-			g.reject(ruleUnknown, formatValue(v)+" at "+key+" is an unknown permission")
+			g.reject(policy.RuleUnknown, policy.FormatValue(v)+" at "+key+" is an unknown permission")
 		}
 	}
 	raw, err := json.Marshal(kept)
@@ -109,13 +110,13 @@ func (g *grantFilter) network(v rpc.Value) bool {
 	enabled, ok := v.Get("enabled").Bool()
 	asked, _ := g.requested.Get("network").Get("enabled").Bool()
 	switch {
-	case !ok && !IsUnset(v.Get("enabled")), v.Kind() != rpc.Object:
-		g.reject(ruleProtocol, "network is "+formatValue(v))
+	case !ok && !policy.IsUnset(v.Get("enabled")), v.Kind() != rpc.Object:
+		g.reject(policy.RuleProtocol, "network is "+policy.FormatValue(v))
 	case !enabled:
-	case !g.a.p.network:
-		g.reject(ruleNetwork, "the policy forbids the network")
+	case !g.a.p.AllowsNetwork():
+		g.reject(policy.RuleNetwork, "the policy forbids the network")
 	case !asked:
-		g.reject(ruleProtocol, "Codex did not request the network")
+		g.reject(policy.RuleProtocol, "Codex did not request the network")
 	default:
 		return true
 	}
@@ -128,7 +129,7 @@ func (g *grantFilter) files(v rpc.Value) map[string]any {
 	kept := make(map[string]any)
 	for key, m := range v.Members() {
 		switch {
-		case IsUnset(m):
+		case policy.IsUnset(m):
 		case key == "globScanMaxDepth" && m.Kind() == rpc.Number:
 			kept[key] = json.RawMessage(m.Raw())
 		case key == "entries" && m.Kind() == rpc.Array:
@@ -148,7 +149,7 @@ func (g *grantFilter) files(v rpc.Value) map[string]any {
 			}
 			kept[key] = paths
 		default:
-			g.reject(ruleUnknown, formatValue(m)+" at fileSystem."+key+" is an unknown permission")
+			g.reject(policy.RuleUnknown, policy.FormatValue(m)+" at fileSystem."+key+" is an unknown permission")
 		}
 	}
 	return kept
@@ -165,7 +166,7 @@ func (g *grantFilter) entry(e rpc.Value) (any, bool) {
 		path, ok := g.path(where.Get("path"), access)
 		return map[string]any{"access": access, "path": map[string]string{"type": "path", "path": path}}, ok
 	}
-	g.reject(ruleRoots, "the rights of "+formatValue(e)+" are unknown")
+	g.reject(policy.RuleRoots, "the rights of "+policy.FormatValue(e)+" are unknown")
 	return nil, false
 }
 
@@ -175,22 +176,22 @@ func (g *grantFilter) path(v rpc.Value, access string) (string, bool) {
 	path, err := g.a.st.Canonical(text)
 	switch {
 	case !ok || err != nil:
-		g.reject(ruleRoots, formatValue(v)+" can't be resolved")
+		g.reject(policy.RuleRoots, policy.FormatValue(v)+" can't be resolved")
 	case !g.wasRequested(path, access):
-		g.reject(ruleProtocol, "Codex did not request to "+access+" "+path)
-	case access == "write" && g.a.p.maxLevel == ReadOnly:
-		g.reject(ruleSandbox, "writing "+path+" is more than read-only")
-	case access == "write" && g.a.p.maxLevel == WorkspaceWrite && !withinAny(g.roots, path):
-		g.reject(ruleRoots, path+" is outside policy.writable_roots")
-	case access == "write" && g.a.p.maxLevel == WorkspaceWrite && (!writableBelowAny(g.roots, path) || g.a.st.overlapsSensitive(path)):
-		g.reject(ruleSandbox, path+" is protected under workspace-write, and policy.writable_roots does not name it")
-	case access == "write" && g.a.p.maxLevel == WorkspaceWrite && g.a.p.overlapsProtected(g.a.st, g.roots, path):
-		g.reject(ruleProtected, path+" overlaps a protected path, a policy file, or a program that runs outside the sandbox")
+		g.reject(policy.RuleProtocol, "Codex did not request to "+access+" "+path)
+	case access == "write" && g.a.p.MaxLevel() == policy.ReadOnly:
+		g.reject(policy.RuleSandbox, "writing "+path+" is more than read-only")
+	case access == "write" && g.a.p.MaxLevel() == policy.WorkspaceWrite && !policy.WithinAny(g.roots, path):
+		g.reject(policy.RuleRoots, path+" is outside policy.writable_roots")
+	case access == "write" && g.a.p.MaxLevel() == policy.WorkspaceWrite && (!policy.WritableBelowAny(g.roots, path) || g.a.st.OverlapsSensitive(path)):
+		g.reject(policy.RuleSandbox, path+" is protected under workspace-write, and policy.writable_roots does not name it")
+	case access == "write" && g.a.p.MaxLevel() == policy.WorkspaceWrite && g.a.p.OverlapsProtected(g.a.st, g.roots, path):
+		g.reject(policy.RuleProtected, path+" overlaps a protected path, a policy file, or a program that runs outside the sandbox")
 	case access == "write" && g.overlappingWritable(path) != "":
-		g.reject(ruleRoots, path+" is in "+g.overlappingWritable(path)+" or contains it, and a command could replace the inner folder by a link")
+		g.reject(policy.RuleRoots, path+" is in "+g.overlappingWritable(path)+" or contains it, and a command could replace the inner folder by a link")
 	default:
 		if path != text {
-			g.reject(ruleRoots, formatValue(v)+" becomes its canonical path "+path)
+			g.reject(policy.RuleRoots, policy.FormatValue(v)+" becomes its canonical path "+path)
 		}
 		if access == "write" {
 			g.written = append(g.written, path)
@@ -206,11 +207,11 @@ func GrantedPaths(result rpc.Value) []string {
 	var out []string
 	files := result.Get("permissions").Get("fileSystem")
 	for path := range files.Get("write").Elements() {
-		out = append(out, textOf(path))
+		out = append(out, policy.TextOf(path))
 	}
 	for entry := range files.Get("entries").Elements() {
 		if entry.Get("access").Is("write") {
-			out = append(out, textOf(entry.Get("path").Get("path")))
+			out = append(out, policy.TextOf(entry.Get("path").Get("path")))
 		}
 	}
 	return out
@@ -223,7 +224,7 @@ func (g *grantFilter) wasRequested(path, access string) bool {
 	covers := func(v rpc.Value, way string) bool {
 		text, _ := v.Text()
 		folder, err := g.a.st.Canonical(text)
-		return err == nil && Within(folder, path) && (way == access || way == "write" && access == "read")
+		return err == nil && policy.Within(folder, path) && (way == access || way == "write" && access == "read")
 	}
 	for e := range files.Get("entries").Elements() {
 		way, _ := e.Get("access").Text()
@@ -249,11 +250,11 @@ func (g *grantFilter) wasRequested(path, access string) bool {
 func (g *grantFilter) overlappingWritable(path string) string {
 	st := g.a.st
 	folders := slices.Concat(g.written, st.Writable)
-	if t := st.Thread; t != nil && t.Sandbox == WorkspaceWrite.String() {
+	if t := st.Thread; t != nil && t.Sandbox == policy.WorkspaceWrite.String() {
 		folders = append(folders, t.WritableFolders()...)
 		for _, temp := range st.Temps {
 			folders = append(folders, temp.Path)
 		}
 	}
-	return findNested(folders, path)
+	return policy.FindNested(folders, path)
 }

@@ -1,44 +1,45 @@
-package policy
+package serverrequest
 
 import (
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
-// AnswerTerms returns which remembered answers to a request of Codex count.
-func (p *Policy) AnswerTerms(method string, params rpc.Value, st State) AnswerTerms {
-	if p.mode == config.Off {
-		return AnswerTerms{}
+// Terms returns which remembered answers to a request of Codex count.
+func Terms(p *policy.Policy, method string, params rpc.Value, st policy.State) policy.AnswerTerms {
+	if p.Mode() == config.Off {
+		return policy.AnswerTerms{}
 	}
-	if p.mustAsk(method, params, st) {
-		return AnswerTerms{Since: never}
+	if mustAsk(p, method, params, st) {
+		return policy.AnswerTerms{Since: policy.Never}
 	}
-	m, _ := p.ruleMatch(method, params, st, p.questionLeaveReason(method, params, st))
-	return answerTerms(m, st)
+	m, _ := ruleMatch(p, method, params, st, questionLeaveReason(p, method, params, st))
+	return policy.RuleTerms(m, st)
 }
 
 // ruleMatch returns the rule for a request of Codex, and where the action would run after an
 // acceptance.
-func (p *Policy) ruleMatch(method string, params rpc.Value, st State, at leaveReason) (rules.Match, rules.Escalation) {
+func ruleMatch(p *policy.Policy, method string, params rpc.Value, st policy.State, at policy.LeaveReason) (rules.Match, rules.Escalation) {
 	reach := rules.EscalationUnknown
 	switch method {
 	case "item/commandExecution/requestApproval", "execCommandApproval":
-		reach = p.commandEscalation(at, st)
+		reach = commandEscalation(p, at, st)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
-		reach = p.patchEscalation(at, st)
+		reach = patchEscalation(p, at, st)
 	case "mcpServer/elicitation/request":
 		reach = rules.Sandboxed // a server's tool has no sandbox to leave
 	}
-	return p.match(p.rulesAt(st), method, params, st, reach), reach
+	return match(p, p.RulesAt(st), method, params, st, reach), reach
 }
 
 // match returns the rule of a set for a request of Codex. set may be nil.
-func (p *Policy) match(set *rules.Set, method string, params rpc.Value, st State, reach rules.Escalation) rules.Match {
+func match(p *policy.Policy, set *rules.Set, method string, params rpc.Value, st policy.State, reach rules.Escalation) rules.Match {
 	if set == nil {
 		return rules.Match{}
 	}
-	dirs := p.ruleDirs(st, params)
+	dirs := p.RuleDirs(st, params)
 	switch method {
 	case "item/commandExecution/requestApproval":
 		text, ok := params.Get("command").Text()
@@ -46,14 +47,14 @@ func (p *Policy) match(set *rules.Set, method string, params rpc.Value, st State
 			return rules.Match{} // the question is about a host
 		}
 		if !ok {
-			text = unreadableLine
+			text = policy.UnreadableLine
 		}
 		if argv, ok := rules.Split(text); ok {
 			return set.Argv(argv, reach, dirs)
 		}
 		return set.Shell(text, "", reach, dirs)
 	case "execCommandApproval":
-		return matchArgv(set, params.Get("command"), reach, dirs)
+		return policy.MatchArgv(set, params.Get("command"), reach, dirs)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
 		return set.Files(st.FileChanges(dirs.Workspace, st.RequestedFiles(method, params)), reach, dirs)
 	case "mcpServer/elicitation/request":
@@ -72,6 +73,6 @@ func (p *Policy) match(set *rules.Set, method string, params rpc.Value, st State
 
 // mustAsk reports whether a requirement makes Codex ask about the command of its request. Then neither
 // an allow rule nor a remembered answer may answer.
-func (p *Policy) mustAsk(method string, params rpc.Value, st State) bool {
-	return p.match(p.requiredRules(st), method, params, st, rules.EscalationUnknown).Decision == rules.Ask
+func mustAsk(p *policy.Policy, method string, params rpc.Value, st policy.State) bool {
+	return match(p, p.RequiredRules(st), method, params, st, rules.EscalationUnknown).Decision == rules.Ask
 }

@@ -1,16 +1,17 @@
-package policy
+package toolcall
 
 import (
 	"slices"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
 
 // questionMethods returns the methods by which the bridge or Codex asks about a call. Codex asks about a patch in a
 // command as about a patch, and the bridge as about a command.
-func (t ToolCall) questionMethods() []string {
+func (t Call) questionMethods() []string {
 	_, isText := t.Input.Get("command").Text()
 	switch {
 	case t.Name == "apply_patch" && isText:
@@ -20,11 +21,11 @@ func (t ToolCall) questionMethods() []string {
 	case t.Name == "Bash" && isText:
 		return []string{"item/commandExecution/requestApproval"}
 	}
-	return []string{toolApproval}
+	return []string{policy.ToolApproval}
 }
 
 // deniesQuestion returns the method of the question about a call that policy.methods denies; "" for none.
-func (p *Policy) deniesQuestion(t ToolCall) string {
+func deniesQuestion(p *policy.Policy, t Call) string {
 	i := slices.IndexFunc(t.questionMethods(), p.DeniesMethod)
 	if i < 0 {
 		return ""
@@ -34,7 +35,7 @@ func (p *Policy) deniesQuestion(t ToolCall) string {
 
 // withoutConsent returns the rule for a call without the consent of a rule that allows it, if policy.methods has a
 // verdict for the question about the call: under "ask" a person decides, and "deny" is not looser.
-func (p *Policy) withoutConsent(t ToolCall, m rules.Match) rules.Match {
+func withoutConsent(p *policy.Policy, t Call, m rules.Match) rules.Match {
 	hasVerdict := func(method string) bool {
 		return p.MethodOverride(method) == "deny" || p.MethodOverride(method) == "ask"
 	}
@@ -46,18 +47,18 @@ func (p *Policy) withoutConsent(t ToolCall, m rules.Match) rules.Match {
 
 // RefuseQuestion returns the decision to ask about a call, or its refusal if policy.methods denies the question. The
 // bridge declines such a question of Codex for the client, and asks none of its own.
-func (p *Policy) RefuseQuestion(d Decision, t ToolCall) Decision {
-	method := p.deniesQuestion(t)
-	if !d.Ask || d.Verdict != Pass || method == "" {
+func RefuseQuestion(p *policy.Policy, d policy.Decision, t Call) policy.Decision {
+	method := deniesQuestion(p, t)
+	if !d.Ask || d.Verdict != policy.Pass || method == "" {
 		return d
 	}
-	return p.refuseDenied("hook/preToolUse", method, d)
+	return refuseDenied(p, "hook/preToolUse", method, d)
 }
 
 // refuseDenied refuses what needs a question of a method that policy.methods denies. d is the decision to ask.
-func (p *Policy) refuseDenied(what, method string, d Decision) Decision {
+func refuseDenied(p *policy.Policy, what, method string, d policy.Decision) policy.Decision {
 	key := config.Key("policy", "methods", method)
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
+	return policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: what, Rule: key, Origin: p.OriginOrDefault(key),
 		Reason: "it needs a question, and the configuration denies that: " + d.AskReason,
 		Hint:   "run it yourself, or remove the line",

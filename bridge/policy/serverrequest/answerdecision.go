@@ -1,10 +1,11 @@
-package policy
+package serverrequest
 
 import (
 	"encoding/json"
 	"slices"
 
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -46,7 +47,7 @@ func (a *answerDecider) decideApproval(w *decisionNames) {
 	result := a.m.Result
 	v := result.Get("decision")
 	if result.Kind() != rpc.Object || !v.Exists() {
-		a.replace(append(append([]byte(`{"decision":`), w.decline...), '}'), "the response has no decision: "+formatValue(result))
+		a.replace(append(append([]byte(`{"decision":`), w.decline...), '}'), "the response has no decision: "+policy.FormatValue(result))
 		return
 	}
 	to, rule, reason := a.replacement(w, v)
@@ -77,44 +78,44 @@ func (a *answerDecider) replacement(w *decisionNames, v rpc.Value) (to []byte, r
 		return nil, "", ""
 	}
 	if a.st.ThreadRevoked {
-		return w.decline, RuleMode, unverifiedReason
+		return w.decline, policy.RuleMode, policy.UnverifiedReason
 	}
-	reason = formatValue(v) + " would hold longer than once, and for more than this request"
+	reason = policy.FormatValue(v) + " would hold longer than once, and for more than this request"
 	switch {
 	case v.Is(w.accept):
-		if at := a.p.questionLeaveReason(a.request.Method, a.request.Params, a.st); at.leaves() && !a.p.asksEscalation {
-			return w.decline, ruleEscalation, "it would leave the sandbox: " + at.reason
+		if at := questionLeaveReason(a.p, a.request.Method, a.request.Params, a.st); at.Leaves() && !a.p.AsksEscalation() {
+			return w.decline, policy.RuleEscalation, "it would leave the sandbox: " + at.Reason
 		}
 		if a.offers(w.accept) {
 			return nil, "", ""
 		}
-		return w.decline, ruleProtocol, formatValue(v) + " was not offered by Codex"
+		return w.decline, policy.RuleProtocol, policy.FormatValue(v) + " was not offered by Codex"
 	case v.Is(w.session):
 	case v.Is("approved_mcp_policy_amendment") && w == &legacyDecisions:
 	case w.hasAmendment(a.request.Method, a.m.Result):
 		if deniesHost(v) {
-			return w.decline, ruleRemember, formatValue(v) + " would change Codex's rules"
+			return w.decline, ruleRemember, policy.FormatValue(v) + " would change Codex's rules"
 		}
 	default:
-		return w.decline, ruleProtocol, formatValue(v) + " is not a decision of Codex's schema"
+		return w.decline, policy.RuleProtocol, policy.FormatValue(v) + " is not a decision of Codex's schema"
 	}
-	at := a.p.questionLeaveReason(a.request.Method, a.request.Params, a.st)
+	at := questionLeaveReason(a.p, a.request.Method, a.request.Params, a.st)
 	switch {
-	case at.leaves() && !a.p.asksEscalation:
-		return w.decline, ruleEscalation, "it would leave the sandbox: " + at.reason
+	case at.Leaves() && !a.p.AsksEscalation():
+		return w.decline, policy.RuleEscalation, "it would leave the sandbox: " + at.Reason
 	case !v.Is(w.session) && !a.offersKind(v):
-		return w.decline, ruleProtocol, formatValue(v) + " was not offered by Codex"
+		return w.decline, policy.RuleProtocol, policy.FormatValue(v) + " was not offered by Codex"
 	case !a.offers(w.accept):
 		return w.decline, ruleRemember, reason + ", and Codex did not offer to accept once"
 	}
-	return JSONString(w.accept), ruleRemember, reason
+	return policy.JSONString(w.accept), ruleRemember, reason
 }
 
 // offers reports whether Codex offers a plain decision. A request without a list offers all of
 // them.
 func (a *answerDecider) offers(name string) bool {
 	list := a.request.Params.Get("availableDecisions")
-	if IsUnset(list) {
+	if policy.IsUnset(list) {
 		return true
 	}
 	for e := range list.Elements() {
@@ -128,7 +129,7 @@ func (a *answerDecider) offers(name string) bool {
 // offersKind reports whether Codex offers a decision with the name of v, with any content.
 func (a *answerDecider) offersKind(v rpc.Value) bool {
 	list := a.request.Params.Get("availableDecisions")
-	if IsUnset(list) {
+	if policy.IsUnset(list) {
 		return true
 	}
 	if name, ok := v.Text(); ok {
@@ -196,7 +197,7 @@ func OfferedResults(method string, params rpc.Value) []json.RawMessage {
 		return out
 	}
 	for _, name := range plain {
-		add(JSONString(name))
+		add(policy.JSONString(name))
 	}
 	return out
 }

@@ -1,10 +1,11 @@
-package policy
+package serverrequest
 
 import (
 	"encoding/json"
 	"strings"
 
 	"codex-bridge.example/bridge/display"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -26,7 +27,7 @@ func statedReason(params rpc.Value) string {
 }
 
 // quoteReason quotes the reason of a request that stays in the sandbox: it may imitate the bridge.
-func (p *Policy) quoteReason(method string, params rpc.Value) Decision {
+func quoteReason(p *policy.Policy, method string, params rpc.Value) policy.Decision {
 	text := statedReason(params)
 	switch method {
 	case "item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/permissions/requestApproval":
@@ -34,10 +35,10 @@ func (p *Policy) quoteReason(method string, params rpc.Value) Decision {
 		text = ""
 	}
 	if text == "" {
-		return Decision{Verdict: Pass}
+		return policy.Decision{Verdict: policy.Pass}
 	}
-	to := json.RawMessage(JSONString(text))
-	return Decision{Verdict: Rewrite, ShownReason: to, Changes: []Change{{
-		Field: "params.reason", Rule: RuleMode, Reason: "the reason is not checked, so it is quoted", Origin: p.OriginOrDefault(RuleMode), From: CloneRaw(params.Get("reason")), To: to,
+	to := json.RawMessage(policy.JSONString(text))
+	return policy.Decision{Verdict: policy.Rewrite, ShownReason: to, Changes: []policy.Change{{
+		Field: "params.reason", Rule: policy.RuleMode, Reason: "the reason is not checked, so it is quoted", Origin: p.OriginOrDefault(policy.RuleMode), From: policy.CloneRaw(params.Get("reason")), To: to,
 	}}}
 }

@@ -1,10 +1,11 @@
-package policy
+package toolcall
 
 import (
 	"slices"
 	"strings"
 
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 	"codex-bridge.example/rpc"
 )
@@ -20,9 +21,9 @@ const programMethod = "program/start"
 // runs outside the sandbox, and State.Accepted are the commands of the call about which a person was asked. A
 // program that a rule wants to ask about is denied if no person can be asked.
 //
-// Only the rules for commands count here. DecideTool has decided the rest for the whole call.
-func (p *Policy) DecideProgram(programs []rules.Program, unreadable string, st State) Decision {
-	d := Decision{Verdict: Pass}
+// Only the rules for commands count here. Decide has decided the rest for the whole call.
+func DecideProgram(p *policy.Policy, programs []rules.Program, unreadable string, st policy.State) policy.Decision {
+	d := policy.Decision{Verdict: policy.Pass}
 	if !p.HasRules() {
 		return d
 	}
@@ -33,12 +34,12 @@ func (p *Policy) DecideProgram(programs []rules.Program, unreadable string, st S
 		}
 		programs = append(slices.Clip(programs), unknown)
 	}
-	reach, set := p.programEscalation(st), p.rulesAt(st)
+	reach, set := programEscalation(p, st), p.RulesAt(st)
 	var m, accepted rules.Match
 	for _, prog := range programs {
-		one := set.Program(prog, reach, p.programDirs(prog, st))
-		d.Exceptions = AddExceptions(d.Exceptions, one.Exceptions)
-		if one.Decision != rules.Ask || !st.hasAccepted(prog, one.Asking) {
+		one := set.Program(prog, reach, programDirs(p, prog, st))
+		d.Exceptions = policy.AddExceptions(d.Exceptions, one.Exceptions)
+		if one.Decision != rules.Ask || !hasAccepted(st, prog, one.Asking) {
 			m = rules.Strictest(m, one)
 		} else {
 			accepted = rules.Strictest(accepted, one)
@@ -46,33 +47,33 @@ func (p *Policy) DecideProgram(programs []rules.Program, unreadable string, st S
 	}
 	switch {
 	case m.Decision == rules.Deny:
-		return p.ruleRefusal(programMethod, m)
+		return p.RuleRefusal(programMethod, m)
 	case m.Decision != rules.Ask:
 		d.Consent = consentOf(accepted)
 		return d
-	case !p.asksAboutPrograms(st.Thread):
+	case !asksAboutPrograms(p, st.Thread):
 		m.Why = strings.TrimPrefix(m.Why+"; the rule wants a question, and this thread has none about a program; use policy.gate and another approvalPolicy than never", "; ")
-		return p.ruleRefusal(programMethod, m)
+		return p.RuleRefusal(programMethod, m)
 	}
-	d.Ask, d.AskReason, d.LeavesSandbox, d.AnswerTerms = true, ruleQuestion(m), reach == rules.Escalated, answerTerms(m, st)
+	d.Ask, d.AskReason, d.LeavesSandbox, d.AnswerTerms = true, policy.RuleQuestion(m), reach == rules.Escalated, policy.RuleTerms(m, st)
 	d.Consent = consentOf(m)
 	if len(m.Approvers) > 0 {
 		d.Approvers, d.ApproversRule = m.Approvers, m.Rule
 	}
-	if d.Unasked = p.unaskedReason(d, st.Thread); p.DeniesMethod(commandApproval) {
-		return p.refuseDenied(programMethod, commandApproval, d)
+	if d.Unasked = unaskedReason(p, d, st.Thread); p.DeniesMethod(commandApproval) {
+		return refuseDenied(p, programMethod, commandApproval, d)
 	}
 	return d
 }
 
 // RefuseUnaskedProgram refuses a program that rules ask about when no person can be asked. why says why not.
-func RefuseUnaskedProgram(why string) Decision {
+func RefuseUnaskedProgram(why string) policy.Decision {
 	return RefuseProgram("a rule asks about it, and no person is asked: "+why, "run it yourself, or before the turn ends")
 }
 
 // RefuseProgram refuses a program that rules ask about.
-func RefuseProgram(reason, hint string) Decision {
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{Method: programMethod, Rule: RuleRule, Reason: reason, Hint: hint})}
+func RefuseProgram(reason, hint string) policy.Decision {
+	return policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{Method: programMethod, Rule: policy.RuleRule, Reason: reason, Hint: hint})}
 }
 
 // consentOf names the rules that ask; "" if others than the person must approve.
@@ -82,7 +83,7 @@ func consentOf(m rules.Match) string {
 	}
 	names := make([]string, len(m.Asking))
 	for i, one := range m.Asking {
-		names[i] = one.Origin.String() + " " + RuleDigest(*one)
+		names[i] = one.Origin.String() + " " + policy.RuleDigest(*one)
 	}
 	slices.Sort(names)
 	return strings.Join(names, "\n")
@@ -92,18 +93,18 @@ func consentOf(m rules.Match) string {
 const commandApproval = "item/commandExecution/requestApproval"
 
 // programEscalation returns whether a program runs outside the sandbox.
-func (p *Policy) programEscalation(st State) rules.Escalation {
+func programEscalation(p *policy.Policy, st policy.State) rules.Escalation {
 	switch {
 	case st.Thread == nil:
 		return rules.EscalationUnknown
-	case st.Thread.Sandbox == FullAccess.String():
+	case st.Thread.Sandbox == policy.FullAccess.String():
 		return rules.Escalated
 	}
 	return st.Escalation
 }
 
 // programDirs returns the folders that rules for a program may name.
-func (p *Policy) programDirs(prog rules.Program, st State) rules.Dirs {
+func programDirs(p *policy.Policy, prog rules.Program, st policy.State) rules.Dirs {
 	dirs := rules.Dirs{Home: st.Home, Cwd: prog.Dir, ProgramFolders: st.PathFolders}
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace
@@ -116,16 +117,16 @@ func (p *Policy) programDirs(prog rules.Program, st State) rules.Dirs {
 
 // asksAboutPrograms reports whether the bridge can ask a person about a program of the thread. Codex
 // asks about lines only.
-func (p *Policy) asksAboutPrograms(thread *Thread) bool {
+func asksAboutPrograms(p *policy.Policy, thread *policy.Thread) bool {
 	if thread == nil || slices.Contains([]string{`"never"`, `"untrusted"`}, string(thread.Approval)) {
 		return false
 	}
-	return p.gate && thread.asksAboutRules()
+	return p.HasGate() && thread.AsksAboutRules()
 }
 
 // hasAccepted reports whether a person was asked about the line's command that starts the program, by
 // each of the rules.
-func (st State) hasAccepted(prog rules.Program, asking []*config.Rule) bool {
+func hasAccepted(st policy.State, prog rules.Program, asking []*config.Rule) bool {
 	return len(asking) > 0 && !slices.ContainsFunc(asking, func(r *config.Rule) bool {
 		return !slices.ContainsFunc(st.Accepted, func(a rules.AskedCommand) bool { return a.Covers(prog, r) })
 	})

@@ -1,9 +1,10 @@
-package policy
+package serverrequest
 
 import (
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/rpc"
 )
 
@@ -72,7 +73,7 @@ func asksToInstall(params rpc.Value) bool {
 
 // decideInstall replaces every answer but declineInstall, unless policy.config_keys lifts the pin.
 func (a *answerDecider) decideInstall(answers rpc.Value, v rpc.Value) {
-	if reason := a.p.pinReason(installQuestionID); reason != "" {
+	if reason := a.p.PinReason(installQuestionID); reason != "" {
 		no := []byte(`{"answers":["` + declineInstall + `"]}`)
 		if list := v.Get("answers"); v.Len() == 1 && list.Len() == 1 {
 			for e := range list.Elements() {
@@ -81,7 +82,7 @@ func (a *answerDecider) decideInstall(answers rpc.Value, v rpc.Value) {
 				}
 			}
 		}
-		a.set(answers, installQuestionID, "result.answers."+installQuestionID, no, ruleKeys, reason)
+		a.set(answers, installQuestionID, "result.answers."+installQuestionID, no, policy.RuleKeys, reason)
 	}
 }
 
@@ -90,7 +91,7 @@ func (a *answerDecider) decideUserInput() {
 	result := a.m.Result
 	answers := result.Get("answers")
 	if answers.Kind() != rpc.Object {
-		a.replace([]byte(`{"answers":{}}`), "the response has no answers: "+formatValue(result))
+		a.replace([]byte(`{"answers":{}}`), "the response has no answers: "+policy.FormatValue(result))
 		return
 	}
 	for id, v := range answers.Members() {
@@ -108,7 +109,7 @@ func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Val
 	field := "result.answers." + id
 	list := v.Get("answers")
 	if v.Kind() != rpc.Object || v.Len() != 1 || list.Kind() != rpc.Array {
-		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is not an answer of Codex's schema")
+		a.set(answers, id, field, []byte(`{"answers":[]}`), policy.RuleProtocol, policy.FormatValue(v)+" is not an answer of Codex's schema")
 		return
 	}
 	plain, lasting := true, false
@@ -120,9 +121,9 @@ func (a *answerDecider) decideToolAnswer(answers rpc.Value, id string, v rpc.Val
 	}
 	switch {
 	case a.st.ThreadRevoked && list.Len() > 0:
-		a.set(answers, id, field, []byte(`{"answers":[]}`), RuleMode, unverifiedReason)
+		a.set(answers, id, field, []byte(`{"answers":[]}`), policy.RuleMode, policy.UnverifiedReason)
 	case !plain:
-		a.set(answers, id, field, []byte(`{"answers":[]}`), ruleProtocol, formatValue(v)+" is not one of the offered answers")
+		a.set(answers, id, field, []byte(`{"answers":[]}`), policy.RuleProtocol, policy.FormatValue(v)+" is not one of the offered answers")
 	case lasting:
 		a.set(answers, id, field, []byte(`{"answers":["`+allowOnce+`"]}`), ruleRemember, "Codex would not ask about this tool again, for any arguments; consent holds once")
 	}
@@ -137,21 +138,21 @@ func (a *answerDecider) decideElicitation() {
 		return
 	}
 	if v := result.Get("action"); !v.Is("accept") && !v.Is("decline") && !v.Is("cancel") {
-		a.set(result, "action", "result.action", JSONString("decline"), ruleProtocol, formatValue(v)+" is not accept, decline or cancel")
+		a.set(result, "action", "result.action", policy.JSONString("decline"), policy.RuleProtocol, policy.FormatValue(v)+" is not accept, decline or cancel")
 	}
 	if !a.request.Params.Get("_meta").Get("codex_approval_kind").Exists() {
 		return
 	}
 	if a.st.ThreadRevoked && result.Get("action").Is("accept") {
-		a.set(result, "action", "result.action", JSONString("decline"), RuleMode, unverifiedReason)
+		a.set(result, "action", "result.action", policy.JSONString("decline"), policy.RuleMode, policy.UnverifiedReason)
 	}
 	a.dropUnknownMembers("action", "content", "_meta")
 	a.dropUnaskedContent(result)
 	meta := result.Get("_meta")
 	switch {
-	case IsUnset(meta):
+	case policy.IsUnset(meta):
 	case meta.Kind() != rpc.Object:
-		a.drop(result, "_meta", "result._meta", ruleProtocol, "it is "+meta.Kind().String()+", not an object")
+		a.drop(result, "_meta", "result._meta", policy.RuleProtocol, "it is "+meta.Kind().String()+", not an object")
 	case meta.Get("persist").Exists():
 		a.drop(meta, "persist", "result._meta.persist", ruleRemember, "Codex would not ask about this tool again, for any arguments; consent holds once")
 	}
@@ -165,9 +166,9 @@ func (a *answerDecider) decideElicitation() {
 func (a *answerDecider) dropUnaskedContent(result rpc.Value) {
 	content := result.Get("content")
 	switch {
-	case IsUnset(content):
+	case policy.IsUnset(content):
 	case content.Kind() != rpc.Object:
-		a.drop(result, "content", "result.content", ruleProtocol, "it is "+content.Kind().String()+", not an object")
+		a.drop(result, "content", "result.content", policy.RuleProtocol, "it is "+content.Kind().String()+", not an object")
 	default:
 		fields := a.request.Params.Get("requestedSchema").Get("properties")
 		for key := range content.Members() {

@@ -1,4 +1,4 @@
-package policy
+package toolcall
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode"
 
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/rules"
 )
 
@@ -24,49 +25,49 @@ const (
 
 // LineLeaveReason returns the reason if a shell command names a protected path to change it. The
 // sandbox protects such paths only at the top of a workspace.
-func (p *Policy) LineLeaveReason(t ToolCall, st State) leaveReason {
-	if t.Name != "Bash" || st.Thread == nil || st.EscalationRequested && st.Thread.Sandbox != FullAccess.String() {
-		return leaveReason{} // Codex asks about a command that certainly runs outside the sandbox
+func LineLeaveReason(p *policy.Policy, t Call, st policy.State) policy.LeaveReason {
+	if t.Name != "Bash" || st.Thread == nil || st.EscalationRequested && st.Thread.Sandbox != policy.FullAccess.String() {
+		return policy.LeaveReason{} // Codex asks about a command that certainly runs outside the sandbox
 	}
 	text, _ := t.Input.Get("command").Text()
 	resolver := lineResolver{State: st}
 	dirs := rules.Dirs{Home: st.Home, Follow: resolver.followFolder, Lines: st.Lines}
 	dirs.Cwd, _ = st.Canonical(t.Cwd)
-	roots := p.allowed(st, st.Thread.Workspace)
+	roots := p.Allowed(st, st.Thread.Workspace)
 	files, tooLong := rules.ChangedFiles(text, t.Shell, dirs)
 	for _, file := range files {
 		resolver.spend(file.Path)
 	}
-	protectsMore := p.protectsMore()
+	protectsMore := p.ProtectsMore()
 	if (tooLong || resolver.work > maxLineWork) && protectsMore {
-		return leaveReason{rule: ruleProtected, reason: "the command line is too long for the check of policy.protected_paths, or has a patch that can't be read"}
+		return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "the command line is too long for the check of policy.protected_paths, or has a patch that can't be read"}
 	}
 	for _, file := range files {
-		if p.changesProtected(file.Path, file.Computed, roots, st) {
-			return leaveReason{rule: ruleProtected, reason: "it changes " + file.Path + ", which is in one of policy.protected_paths"}
+		if p.ChangesProtected(file.Path, file.Computed, roots, st) {
+			return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "it changes " + file.Path + ", which is in one of policy.protected_paths"}
 		}
 		if resolver.work > maxLineWork {
 			continue
 		}
-		targets, err := st.targets(file)
+		targets, err := targets(st, file)
 		if err != nil && protectsMore {
-			return leaveReason{rule: ruleProtected, reason: "the bridge can't find out whether it changes a path of policy.protected_paths: " + argText(file.Path) + ": " + err.Error()}
+			return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "the bridge can't find out whether it changes a path of policy.protected_paths: " + policy.ArgText(file.Path) + ": " + err.Error()}
 		}
-		if link := policyFileLink(targets); link != "" {
-			return leaveReason{rule: ruleProtected, reason: "it changes " + link + ", which leads to a policy file by a link"}
+		if link := policy.PolicyFileLink(targets); link != "" {
+			return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "it changes " + link + ", which leads to a policy file by a link"}
 		}
 		for _, at := range targets {
-			if p.changesProtected(at, file.Computed, roots, st) {
-				return leaveReason{rule: ruleProtected, reason: "it changes " + at + ", which is in one of policy.protected_paths"}
+			if p.ChangesProtected(at, file.Computed, roots, st) {
+				return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
 	}
-	return p.linePatchLeaveReason(text, dirs.Cwd, roots, st)
+	return linePatchLeaveReason(p, text, dirs.Cwd, roots, st)
 }
 
 // lineResolver resolves the paths of a command line, with bounded work.
 type lineResolver struct {
-	State
+	policy.State
 	work int // at most a little more than maxLineWork
 }
 
@@ -81,10 +82,10 @@ func (r *lineResolver) spend(path string) bool {
 // followFolder is State.follow within the bound.
 func (r *lineResolver) followFolder(path string) (string, error) {
 	if !r.spend(path) {
-		return "", PathError("there is too much to resolve")
+		return "", policy.PathError("there is too much to resolve")
 	}
 	at, err := r.Follow(path)
-	if err != nil && !errors.As(err, new(PathError)) {
+	if err != nil && !errors.As(err, new(policy.PathError)) {
 		return path, nil // no shell can change to it
 	}
 	return at, err
@@ -93,7 +94,7 @@ func (r *lineResolver) followFolder(path string) (string, error) {
 // targets returns the files to which the path of a file may lead, by each of its readings. Of a
 // computed path only the folder before the first unknown part is resolved. A path that can't be opened
 // leads nowhere. The error is a PathError: the path may lead to any file.
-func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
+func targets(st policy.State, file rules.ChangedFile) (targets []string, err error) {
 	path, rest := file.Path, ""
 	if file.Computed {
 		known, _, _ := strings.Cut(path, "*")
@@ -104,9 +105,9 @@ func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 	case !filepath.IsAbs(path):
 		return nil, nil
 	case len(path) > maxLinePath:
-		return nil, PathError("it is too long")
+		return nil, policy.PathError("it is too long")
 	}
-	var unknown PathError
+	var unknown policy.PathError
 	found, err := st.Readings(path)
 	for _, at := range found {
 		targets = append(targets, filepath.Join(at, rest))
@@ -128,10 +129,10 @@ func (st State) targets(file rules.ChangedFile) (targets []string, err error) {
 
 // linePatchLeaveReason returns the reason if a patch in a shell command changes a protected path,
 // in any folder that Codex could read from the command.
-func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st State) leaveReason {
+func linePatchLeaveReason(p *policy.Policy, command, cwd string, roots []string, st policy.State) policy.LeaveReason {
 	places, ok := patchPlaces(command, cwd)
 	if !ok {
-		return leaveReason{rule: ruleProtected, reason: "the bridge can't find out the folder of the patch"}
+		return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "the bridge can't find out the folder of the patch"}
 	}
 	for _, name := range places {
 		found, err := st.Readings(name)
@@ -139,12 +140,12 @@ func (p *Policy) linePatchLeaveReason(command, cwd string, roots []string, st St
 			found = append(found, filepath.Clean(name)) // Codex removes ".." as text
 		}
 		for _, at := range found {
-			if p.changesProtected(at, false, roots, st) {
-				return leaveReason{rule: ruleProtected, reason: "it changes " + at + ", which is in one of policy.protected_paths"}
+			if p.ChangesProtected(at, false, roots, st) {
+				return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "it changes " + at + ", which is in one of policy.protected_paths"}
 			}
 		}
 	}
-	return leaveReason{}
+	return policy.LeaveReason{}
 }
 
 // patchPlaces returns the absolute names of the files of a patch in a shell command, in any folder that
@@ -165,14 +166,14 @@ func patchPlaces(command, cwd string) (places []string, ok bool) {
 	}
 	for _, file := range files {
 		for _, folder := range words {
-			places = append(places, nameIn(nameIn(cwd, folder), file))
+			places = append(places, policy.NameIn(policy.NameIn(cwd, folder), file))
 		}
 	}
 	return places, true
 }
 
 // AppliesPatch reports whether the call is a shell command out of which Codex may take a patch.
-func (t ToolCall) AppliesPatch() bool {
+func (t Call) AppliesPatch() bool {
 	text, _ := t.Input.Get("command").Text()
 	return t.Name == "Bash" && rules.AppliesPatch(text)
 }
@@ -186,14 +187,14 @@ func patchFolder(command, cwd string) string {
 		return cwd
 	}
 	folder := m[1] + m[2] + m[3]
-	return nameIn(cwd, folder)
+	return policy.NameIn(cwd, folder)
 }
 
 var patchCd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*cd\s+(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*&&`) })
 
 // RedirectedFolder returns a writable folder of the thread whose path now leads elsewhere by a
 // link; "" if there is none.
-func (st State) RedirectedFolder() string {
+func RedirectedFolder(st policy.State) string {
 	var folders []string
 	if st.Thread != nil {
 		folders = slices.Concat([]string{st.Thread.Workspace}, st.Thread.Profile.Roots, st.Thread.Roots, st.Thread.Writable)

@@ -1,6 +1,7 @@
-package policy
+package toolcall
 
 import (
+	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/userrules"
 	"codex-bridge.example/rpc"
 )
@@ -14,27 +15,27 @@ const OtherHookHint = "let the bridge run that hook: add its command to [[hooks.
 //
 // Measured with Codex 0.169 and 0.171: the hooks of a call run at the same time, and the input of the one
 // that ends last counts.
-func (p *Policy) RefuseReplaceable(hooks, why string) Decision {
-	return p.refuseOther(hooks, why, RuleMode)
+func RefuseReplaceable(p *policy.Policy, hooks, why string) policy.Decision {
+	return refuseOther(p, hooks, why, policy.RuleMode)
 }
 
 // refuseLetOut refuses a command that another hook may replace by one that the user's own rules let out of
 // the sandbox.
-func (p *Policy) refuseLetOut(hooks string, own *userrules.Set) Decision {
-	return p.refuseOther(hooks, own.Allowing()[0].String()+" lets commands out of the sandbox, perhaps the new one", ruleSandbox)
+func refuseLetOut(p *policy.Policy, hooks string, own *userrules.Set) policy.Decision {
+	return refuseOther(p, hooks, own.Allowing()[0].String()+" lets commands out of the sandbox, perhaps the new one", policy.RuleSandbox)
 }
 
-func (p *Policy) refuseOther(hooks, why, rule string) Decision {
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeRefused, Refusal{
+func refuseOther(p *policy.Policy, hooks, why, rule string) policy.Decision {
+	return policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeRefused, policy.Refusal{
 		Method: "hook/preToolUse", Rule: rule, Reason: hooks + " may replace the input of this call after the bridge has judged it: " + why,
 		Origin: p.OriginOrDefault(rule), Hint: OtherHookHint,
 	})}
 }
 
 // ReplacedInput refuses a call that runs with the input of another hook.
-func (p *Policy) ReplacedInput(hook string) Decision {
-	return Decision{Verdict: Deny, Err: NewRefusalError(rpc.CodeNotVerified, Refusal{
-		Method: "item/started", Rule: RuleMode, Origin: p.OriginOrDefault(RuleMode), Hint: OtherHookHint,
+func ReplacedInput(p *policy.Policy, hook string) policy.Decision {
+	return policy.Decision{Verdict: policy.Deny, Err: policy.NewRefusalError(rpc.CodeNotVerified, policy.Refusal{
+		Method: "item/started", Rule: policy.RuleMode, Origin: p.OriginOrDefault(policy.RuleMode), Hint: OtherHookHint,
 		Reason: hook + " has replaced the input of a call after the bridge had judged it, so that Codex runs a call that no rule has seen",
 	})}
 }
