@@ -5,7 +5,6 @@ go 1.26.0
 ignore node_modules
 
 require (
-	github.com/BurntSushi/toml v1.6.0
 	github.com/VictoriaMetrics/metricsql v0.87.3
 	github.com/alecthomas/kong v1.15.0 // Context.Validate of v1.16 finds methods by name, which a test of dependencies forbids
 	github.com/bmatcuk/doublestar/v4 v4.10.4

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"codex-bridge.example/bridge/toml"
 )
 
 // Public keys that users check a release with. The secret keys are not in the repository.
@@ -36,12 +36,21 @@ var trialOwner = owner{Maintainer: "codex-bridge <noreply@codex-bridge.example>"
 
 // readOwner sets the owner's values.
 func (r *release) readOwner() error {
-	meta, err := toml.DecodeFile(ownerFile, &r.owner)
+	text, err := os.ReadFile(ownerFile)
+	if err != nil {
+		return err
+	}
+	keys, err := toml.Values(string(text))
+	if err == nil {
+		err = toml.Decode(string(text), &r.owner)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", ownerFile, err)
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return fmt.Errorf("%s: unknown key %s: use maintainer or npm", ownerFile, unknown[0])
+	for key := range keys {
+		if key != "maintainer" && key != "npm" {
+			return fmt.Errorf("%s: unknown key %s: use maintainer or npm", ownerFile, key)
+		}
 	}
 	if r.trial {
 		r.owner.Maintainer = cmp.Or(r.owner.Maintainer, trialOwner.Maintainer)

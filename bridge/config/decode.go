@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
+
+	"codex-bridge.example/bridge/toml"
 )
 
 // maxList is the maximum length of a list, since the bridge searches some for each request.
@@ -65,7 +66,7 @@ type layer struct {
 // decoder checks a document by the fields of Config and the rows of specs.
 type decoder struct {
 	layer
-	lines lines
+	lines toml.Lines
 	paths pathResolver
 	errs  []*Error
 
@@ -75,11 +76,10 @@ type decoder struct {
 
 // decode parses and checks a file. ignore makes unknown keys warnings.
 func decode(src source, home string, ignore bool) (*layer, []*Error) {
-	text := strings.TrimPrefix(src.text, "\ufeff")
-	root, err := parseTOML(text)
+	text := toml.TrimBOM(src.text)
+	root, err := toml.Parse(text)
 	if err != nil {
-		err.File = src.file
-		return nil, []*Error{err}
+		return nil, []*Error{{File: src.file, Line: err.Line, Column: err.Column, Message: err.Message, Hint: err.Hint}}
 	}
 	dir := filepath.Dir(src.file)
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -87,7 +87,7 @@ func decode(src source, home string, ignore bool) (*layer, []*Error) {
 	}
 	d := &decoder{
 		layer: layer{source: src, sections: make(map[string]Origin), ignoresUnknown: ignore || src.layer.governs() && ignoresUnknown(root)},
-		lines: newLines(text),
+		lines: toml.NewLines(text),
 		paths: pathResolver{home: home, dir: dir},
 	}
 	d.section(reflect.TypeFor[Config](), root, keyPath{})
@@ -97,25 +97,27 @@ func decode(src source, home string, ignore bool) (*layer, []*Error) {
 }
 
 // ignoresUnknown reads Compat.IgnoreUnknown, which counts for the whole file.
-func ignoresUnknown(root *node) bool {
-	section, ok := root.table["compat"]
-	if !ok || section.table["ignore_unknown"] == nil {
+func ignoresUnknown(root *toml.Node) bool {
+	section, ok := root.Table["compat"]
+	if !ok || section.Table["ignore_unknown"] == nil {
 		return false
 	}
-	on, _ := section.table["ignore_unknown"].scalar.(bool)
+	on, _ := section.Table["ignore_unknown"].Scalar.(bool)
 	return on
 }
 
 // fail reports an error at an offset. It returns false.
 func (d *decoder) fail(offset int, k keyPath, e *Error) bool {
 	e.File, e.Key = d.file, k.name
-	d.errs = append(d.errs, d.lines.place(offset, e))
+	e.Line, e.Column = d.lines.Position(offset)
+	d.errs = append(d.errs, e)
 	return false
 }
 
 func (d *decoder) warn(offset int, k keyPath, e *Error) {
 	e.File, e.Key = d.file, k.name
-	d.warnings = append(d.warnings, d.lines.place(offset, e))
+	e.Line, e.Column = d.lines.Position(offset)
+	d.warnings = append(d.warnings, e)
 }
 
 // widens reports whether an entry can allow more without one of its keys, which may be a condition or a limit.
@@ -130,17 +132,17 @@ func widens(entry any) bool {
 	return true
 }
 
-func (d *decoder) origin(n *node) Origin {
-	line, column := d.lines.position(n.key)
+func (d *decoder) origin(n *toml.Node) Origin {
+	line, column := d.lines.Position(n.Key)
 	return Origin{Layer: d.layer.layer, File: d.file, Line: line, Column: column}
 }
 
 // section reads a table whose keys are the fields of t. It adds the leaves to the layer.
-func (d *decoder) section(t reflect.Type, n *node, k keyPath) {
+func (d *decoder) section(t reflect.Type, n *toml.Node, k keyPath) {
 	if k.name != "" {
 		d.sections[k.name] = d.origin(n)
 	}
-	d.fields(t, n, k, func(f reflect.StructField, n *node, k keyPath) bool {
+	d.fields(t, n, k, func(f reflect.StructField, n *toml.Node, k keyPath) bool {
 		switch {
 		case f.Type.Kind() == reflect.Struct:
 			if d.isTable(n, k) {
@@ -161,9 +163,9 @@ func (d *decoder) section(t reflect.Type, n *node, k keyPath) {
 
 // fields calls read for each key that is a field of t, and reports the other keys. It reports
 // whether all keys are valid.
-func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.StructField, *node, keyPath) bool) bool {
+func (d *decoder) fields(t reflect.Type, n *toml.Node, k keyPath, read func(reflect.StructField, *toml.Node, keyPath) bool) bool {
 	valid := true
-	for name, value := range n.table {
+	for name, value := range n.Table {
 		f, ok := field(t, name)
 		// In the managed file and in a bundle a misspelt key is an error: the policy must not be lost by a letter.
 		if !ok && d.ignoresUnknown && (!d.layer.layer.governs() || nearestKey(t, name) == "") {
@@ -171,12 +173,12 @@ func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.S
 			if e.Message = "ignored: this version does not know the key"; e.Hint == removeIt {
 				e.Hint = updateIt
 			}
-			d.warn(value.key, k.field(name), e)
+			d.warn(value.Key, k.field(name), e)
 			d.hasUnknown = true
 			continue
 		}
 		if !ok {
-			valid = d.fail(value.key, k.field(name), unknownKey(t, name))
+			valid = d.fail(value.Key, k.field(name), unknownKey(t, name))
 			continue
 		}
 		valid = read(f, value, k.field(name)) && valid
@@ -185,13 +187,13 @@ func (d *decoder) fields(t reflect.Type, n *node, k keyPath, read func(reflect.S
 }
 
 // entries reads a table whose keys are names that the user chooses.
-func (d *decoder) entries(t reflect.Type, n *node, k keyPath) {
+func (d *decoder) entries(t reflect.Type, n *toml.Node, k keyPath) {
 	d.sections[k.name] = d.origin(n)
 	s := specs[k.pattern]
-	for name, value := range n.table {
+	for name, value := range n.Table {
 		entry := k.entry(name)
 		if e := s.checkName(name); e != nil {
-			d.fail(value.key, entry, e)
+			d.fail(value.Key, entry, e)
 			continue
 		}
 		d.leaf(t, value, entry, false)
@@ -199,36 +201,36 @@ func (d *decoder) entries(t reflect.Type, n *node, k keyPath) {
 }
 
 // tables reads a list of tables.
-func (d *decoder) tables(t reflect.Type, n *node, k keyPath) {
+func (d *decoder) tables(t reflect.Type, n *toml.Node, k keyPath) {
 	switch {
-	case n.table != nil:
-		d.fail(n.key, k, newError("a single table where a list of tables belongs", "write [["+k.name+"]]"))
-	case n.list == nil:
-		d.fail(n.value, k, mismatch("a list of tables", n))
-	case len(n.list) > maxList:
-		d.fail(n.list[maxList].value, k, errTooMany())
+	case n.Table != nil:
+		d.fail(n.Key, k, newError("a single table where a list of tables belongs", "write [["+k.name+"]]"))
+	case n.List == nil:
+		d.fail(n.Value, k, mismatch("a list of tables", n))
+	case len(n.List) > maxList:
+		d.fail(n.List[maxList].Value, k, errTooMany())
 	default:
-		for i, value := range n.list {
+		for i, value := range n.List {
 			d.leaf(t, value, k.item(i), true)
 		}
 	}
 }
 
-func (d *decoder) isTable(n *node, k keyPath) bool {
-	if n.table != nil {
+func (d *decoder) isTable(n *toml.Node, k keyPath) bool {
+	if n.Table != nil {
 		return true
 	}
 	e := mismatch("a table", n)
-	if n.list != nil && n.key == n.value {
+	if n.List != nil && n.Key == n.Value {
 		e.Message = "a list of tables where a single table belongs"
 	}
 	e.Hint = "write [" + k.name + "]"
-	return d.fail(n.value, k, e)
+	return d.fail(n.Value, k, e)
 }
 
 // leaf reads a value of type t and adds it to the layer.
-func (d *decoder) leaf(t reflect.Type, n *node, k keyPath, appends bool) {
-	l := leaf{keyPath: k, value: reflect.New(t).Elem(), origin: d.origin(n), appends: appends, offset: n.key}
+func (d *decoder) leaf(t reflect.Type, n *toml.Node, k keyPath, appends bool) {
+	l := leaf{keyPath: k, value: reflect.New(t).Elem(), origin: d.origin(n), appends: appends, offset: n.Key}
 	d.hasUnknown, d.incomplete = false, false
 	if !d.value(l.value, n, k) {
 		return
@@ -238,12 +240,12 @@ func (d *decoder) leaf(t reflect.Type, n *node, k keyPath, appends bool) {
 		return
 	}
 	if d.incomplete || d.hasUnknown && widens(l.value.Interface()) {
-		d.warn(n.key, k, newError("left out: without the key that this version does not know it is not complete, or could allow more", ""))
+		d.warn(n.Key, k, newError("left out: without the key that this version does not know it is not complete, or could allow more", ""))
 		d.leftOut = append(d.leftOut, l)
 		return
 	}
 	if r, ok := l.value.Interface().(Rule); ok && d.hasUnknown && r.Decision == "ask" {
-		d.warn(n.key, k, newError(`the decision is "deny": without the key that this version does not know the rule would come before others`, ""))
+		d.warn(n.Key, k, newError(`the decision is "deny": without the key that this version does not know the rule would come before others`, ""))
 		l.value.FieldByName("Decision").SetString("deny")
 	}
 	if t.Kind() == reflect.Struct {

@@ -8,47 +8,6 @@ import (
 	"strings"
 )
 
-// Places returns "line:column" for each key of a document, and false if the document is not valid.
-func Places(text string) (map[string]string, bool) {
-	root, err := parseTOML(text)
-	if err != nil {
-		return nil, false
-	}
-	out := map[string]string{}
-	l := newLines(text)
-	var walk func(n *node, key string)
-	walk = func(n *node, key string) {
-		if key != "" {
-			line, column := l.position(n.key)
-			out[key] = fmt.Sprintf("%d:%d", line, column)
-		}
-		for name, sub := range n.table {
-			dot := "."
-			if key == "" {
-				dot = ""
-			}
-			walk(sub, key+dot+Key(name))
-		}
-		for i, sub := range n.list {
-			walk(sub, fmt.Sprintf("%s[%d]", key, i))
-		}
-	}
-	walk(root, "")
-	return out, true
-}
-
-// DecodeTOML returns the values of a document.
-func DecodeTOML(text string) (map[string]any, error) {
-	root, err := parseTOML(text)
-	if err != nil {
-		return nil, err
-	}
-	return root.plain().(map[string]any), nil
-}
-
-// Date is the value of a date or time.
-type Date = date
-
 // ParseDuration returns the duration of a text.
 func ParseDuration(text string) (Duration, error) {
 	d, err := parseDuration(text)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"codex-bridge.example/bridge/toml"
 )
 
 // spec says what the value of a key may be, in addition to the type of its field. Load checks values
@@ -41,8 +43,8 @@ type spec struct {
 }
 
 // text returns a string that the row allows.
-func (s spec) text(n *node) (string, *Error) {
-	v, ok := n.scalar.(string)
+func (s spec) text(n *toml.Node) (string, *Error) {
+	v, ok := n.Scalar.(string)
 	if !ok {
 		e := mismatch("a string", n)
 		if s.enum != nil {
@@ -68,8 +70,8 @@ func (s spec) text(n *node) (string, *Error) {
 }
 
 // isUnknown reports whether a value may be one of a newer version.
-func (s spec) isUnknown(n *node) bool {
-	v, ok := n.scalar.(string)
+func (s spec) isUnknown(n *toml.Node) bool {
+	v, ok := n.Scalar.(string)
 	return ok && s.enum != nil && !slices.Contains(s.enum, v) && s.hints[v] == ""
 }
 
@@ -85,10 +87,10 @@ func (s spec) unknownValue(v, shown string) *Error {
 }
 
 // number returns a whole number, a duration or a size within the bounds.
-func (s spec) number(t reflect.Type, n *node) (int64, *Error) {
+func (s spec) number(t reflect.Type, n *toml.Node) (int64, *Error) {
 	var e *Error
-	text, isText := n.scalar.(string)
-	i, isInt := n.scalar.(int64)
+	text, isText := n.Scalar.(string)
+	i, isInt := n.Scalar.(int64)
 	show := func(i int64) string { return strconv.FormatInt(i, 10) }
 	switch t {
 	case reflect.TypeFor[Duration]():
@@ -148,7 +150,7 @@ func (s spec) checkName(name string) *Error {
 }
 
 // checkKeys checks which keys a table has.
-func (s spec) checkKeys(table map[string]*node) *Error {
+func (s spec) checkKeys(table map[string]*toml.Node) *Error {
 	count := func(keys []string) (n int) {
 		for _, key := range keys {
 			if table[key] != nil {

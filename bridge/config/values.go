@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+
+	"codex-bridge.example/bridge/toml"
 )
 
 // value sets v to a value that it checks by the row of the key. It reports whether the value is
 // valid.
-func (d *decoder) value(v reflect.Value, n *node, k keyPath) bool {
+func (d *decoder) value(v reflect.Value, n *toml.Node, k keyPath) bool {
 	s := specs[k.pattern]
 	var e *Error
 	switch v.Kind() {
@@ -29,7 +31,7 @@ func (d *decoder) value(v reflect.Value, n *node, k keyPath) bool {
 		}
 		v.SetString(text)
 	case reflect.Bool:
-		on, ok := n.scalar.(bool)
+		on, ok := n.Scalar.(bool)
 		if !ok {
 			e = mismatch("true or false", n)
 		}
@@ -39,47 +41,47 @@ func (d *decoder) value(v reflect.Value, n *node, k keyPath) bool {
 		i, e = s.number(v.Type(), n)
 		v.SetInt(i)
 	}
-	return e == nil || d.fail(n.value, k, e)
+	return e == nil || d.fail(n.Value, k, e)
 }
 
 // unknownValue returns the strictest value of a key with a value that this version does not know. It returns ""
 // for a key without an order; then the leaf is left out.
-func (d *decoder) unknownValue(n *node, k keyPath) string {
-	value := quote(n.scalar.(string))
+func (d *decoder) unknownValue(n *toml.Node, k keyPath) string {
+	value := quote(n.Scalar.(string))
 	strictest := strictestWord(k.pattern)
 	if strictest == "" {
-		d.warn(n.value, k, newError("left out: this version does not know the value "+value, updateIt))
+		d.warn(n.Value, k, newError("left out: this version does not know the value "+value, updateIt))
 		d.hasUnknown = true
 		d.incomplete = d.incomplete || k.pattern == "hooks.handler[].event"
 		return ""
 	}
 	d.unknownSecurity = d.unknownSecurity || k.pattern == "policy.security"
-	d.warn(n.value, k, newError(fmt.Sprintf("%q holds, the strictest: this version does not know the value %s", strictest, value), updateIt))
+	d.warn(n.Value, k, newError(fmt.Sprintf("%q holds, the strictest: this version does not know the value %s", strictest, value), updateIt))
 	return strictest
 }
 
 // list reads a list of strings.
-func (d *decoder) list(v reflect.Value, n *node, k keyPath) bool {
+func (d *decoder) list(v reflect.Value, n *toml.Node, k keyPath) bool {
 	s := specs[k.pattern]
-	if n.list == nil {
+	if n.List == nil {
 		e := mismatch("a list of strings", n)
-		if text, ok := n.scalar.(string); ok {
+		if text, ok := n.Scalar.(string); ok {
 			e.Hint = fmt.Sprintf("write [%s]", quote(text))
 		}
-		return d.fail(n.value, k, e)
+		return d.fail(n.Value, k, e)
 	}
-	if (s.filled || s.program) && len(n.list) == 0 {
-		return d.fail(n.value, k, newError("empty", "write at least one value or leave the key out"))
+	if (s.filled || s.program) && len(n.List) == 0 {
+		return d.fail(n.Value, k, newError("empty", "write at least one value or leave the key out"))
 	}
-	if len(n.list) > maxList {
-		return d.fail(n.list[maxList].value, k, errTooMany())
+	if len(n.List) > maxList {
+		return d.fail(n.List[maxList].Value, k, errTooMany())
 	}
-	if len(n.list) == 0 && nilIsAll(k.pattern) {
+	if len(n.List) == 0 && nilIsAll(k.pattern) {
 		return true
 	}
-	v.Set(reflect.MakeSlice(v.Type(), 0, len(n.list)))
+	v.Set(reflect.MakeSlice(v.Type(), 0, len(n.List)))
 	valid := true
-	for i, value := range n.list {
+	for i, value := range n.List {
 		item := reflect.New(v.Type().Elem()).Elem()
 		ok := d.value(item, value, k.item(i))
 		if ok && d.hasUnknown && item.String() == "" {
@@ -88,7 +90,7 @@ func (d *decoder) list(v reflect.Value, n *node, k keyPath) bool {
 		}
 		if ok && i == 0 {
 			first, e := s.checkFirst(d.paths, item.String())
-			ok = e == nil || d.fail(value.value, k.item(0), e)
+			ok = e == nil || d.fail(value.Value, k.item(0), e)
 			item.SetString(first)
 		}
 		v.Set(reflect.Append(v, item))
@@ -98,23 +100,23 @@ func (d *decoder) list(v reflect.Value, n *node, k keyPath) bool {
 }
 
 // entry reads a table that is one leaf: a rule, a handler, a tool.
-func (d *decoder) entry(v reflect.Value, n *node, k keyPath) bool {
+func (d *decoder) entry(v reflect.Value, n *toml.Node, k keyPath) bool {
 	if defaults := entryDefaults(k.pattern); defaults != nil {
 		v.Set(reflect.ValueOf(defaults))
 	}
-	if n.table == nil {
-		return d.fail(n.value, k, mismatch("a table", n))
+	if n.Table == nil {
+		return d.fail(n.Value, k, mismatch("a table", n))
 	}
-	valid := d.fields(v.Type(), n, k, func(f reflect.StructField, n *node, k keyPath) bool {
+	valid := d.fields(v.Type(), n, k, func(f reflect.StructField, n *toml.Node, k keyPath) bool {
 		return d.value(v.FieldByIndex(f.Index), n, k)
 	})
 	// If a key is wrong, it may be the one that is missing.
-	switch e := specs[k.pattern].checkKeys(n.table); {
+	switch e := specs[k.pattern].checkKeys(n.Table); {
 	case e != nil && valid && d.hasUnknown:
 		d.incomplete = true
 		return true
 	case e != nil && valid:
-		valid = d.fail(n.key, k, e)
+		valid = d.fail(n.Key, k, e)
 	}
 	if server, ok := v.Addr().Interface().(*ToolServer); ok {
 		valid = d.server(server, n, k, valid)
@@ -123,12 +125,12 @@ func (d *decoder) entry(v reflect.Value, n *node, k keyPath) bool {
 }
 
 // server sets the namespace of a tool server and checks its keys against each other.
-func (d *decoder) server(s *ToolServer, n *node, k keyPath, valid bool) bool {
+func (d *decoder) server(s *ToolServer, n *toml.Node, k keyPath, valid bool) bool {
 	if s.Namespace == "" {
 		s.Namespace = k.parts[len(k.parts)-1]
 		if e := checkNamespace(s.Namespace); e != nil {
 			e.Hint = "set another namespace"
-			valid = d.fail(n.key, k, e)
+			valid = d.fail(n.Key, k, e)
 		}
 	}
 	if !valid {
@@ -136,24 +138,24 @@ func (d *decoder) server(s *ToolServer, n *node, k keyPath, valid bool) bool {
 	}
 	for key, e := range map[string]*Error{"protocol": checkProtocol(*s), "bearer_token_env": checkToken(*s)} {
 		if e != nil {
-			valid = d.fail(n.table[key].value, k.field(key), e)
+			valid = d.fail(n.Table[key].Value, k.field(key), e)
 		}
 	}
 	return valid
 }
 
 // json reads a value that becomes JSON.
-func (d *decoder) json(v reflect.Value, n *node, k keyPath) bool {
-	if v.Kind() == reflect.Map && n.table == nil {
-		return d.fail(n.value, k, mismatch("a table", n))
+func (d *decoder) json(v reflect.Value, n *toml.Node, k keyPath) bool {
+	if v.Kind() == reflect.Map && n.Table == nil {
+		return d.fail(n.Value, k, mismatch("a table", n))
 	}
 	if !d.isJSON(n, k) {
 		return false
 	}
-	plain := n.plain()
+	plain := n.Plain()
 	if specs[k.pattern].schema {
 		if e := checkSchema(plain.(map[string]any)); e != nil {
-			return d.fail(n.value, k, e)
+			return d.fail(n.Value, k, e)
 		}
 	}
 	v.Set(reflect.ValueOf(plain))
@@ -161,20 +163,20 @@ func (d *decoder) json(v reflect.Value, n *node, k keyPath) bool {
 }
 
 // isJSON reports whether JSON can represent a value.
-func (d *decoder) isJSON(n *node, k keyPath) bool {
+func (d *decoder) isJSON(n *toml.Node, k keyPath) bool {
 	valid := true
-	switch scalar := n.scalar.(type) {
-	case date:
-		valid = d.fail(n.value, k, newError("JSON has no dates and times", "write a string"))
+	switch scalar := n.Scalar.(type) {
+	case toml.Date:
+		valid = d.fail(n.Value, k, newError("JSON has no dates and times", "write a string"))
 	case float64:
 		if math.IsNaN(scalar) || math.IsInf(scalar, 0) {
-			valid = d.fail(n.value, k, newError("not a finite number", "write a number or a string"))
+			valid = d.fail(n.Value, k, newError("not a finite number", "write a number or a string"))
 		}
 	}
-	for name, value := range n.table {
+	for name, value := range n.Table {
 		valid = d.isJSON(value, k.field(name)) && valid
 	}
-	for i, value := range n.list {
+	for i, value := range n.List {
 		valid = d.isJSON(value, k.item(i)) && valid
 	}
 	return valid
@@ -185,9 +187,9 @@ func errTooMany() *Error {
 }
 
 // mismatch returns the error for a value of the wrong type. It does not show the value.
-func mismatch(want string, n *node) *Error {
+func mismatch(want string, n *toml.Node) *Error {
 	got := "a table"
-	switch n.scalar.(type) {
+	switch n.Scalar.(type) {
 	case string:
 		got = "a string"
 	case bool:
@@ -196,10 +198,10 @@ func mismatch(want string, n *node) *Error {
 		got = "a whole number"
 	case float64:
 		got = "a number"
-	case date:
+	case toml.Date:
 		got = "a date or time"
 	case nil:
-		if n.list != nil {
+		if n.List != nil {
 			got = "a list"
 		}
 	}

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/toml"
 )
 
 // maxCodexConfig bounds the bytes of a configuration file of Codex's that are read.
@@ -31,7 +30,8 @@ func readCodexConfig(file string) (read codexConfig) {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCodexConfig {
 		return codexConfig{}
 	}
-	if _, err := toml.DecodeFile(file, &read); err != nil {
+	text, err := os.ReadFile(file)
+	if err != nil || toml.Decode(string(text), &read) != nil {
 		return codexConfig{}
 	}
 	return read

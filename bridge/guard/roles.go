@@ -12,11 +12,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/BurntSushi/toml"
-
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/toolcall"
+	"codex-bridge.example/bridge/toml"
 	"codex-bridge.example/rpc"
 )
 
@@ -162,8 +161,8 @@ func addRoles(found *policy.AgentSettings, folder, role string) error {
 // addRole adds the settings of one file if it is that of the role. declared is the role's name in
 // the configuration; "" if it has none.
 func addRole(found *policy.AgentSettings, path, role, declared string) error {
-	var file map[string]any
-	if err := readTOML(path, &file); err != nil {
+	file, err := readTOML(path)
+	if err != nil {
 		return fmt.Errorf("the role in %s can't be read: %w", path, err)
 	}
 	name, _ := file["name"].(string)
@@ -190,18 +189,21 @@ func addRole(found *policy.AgentSettings, path, role, declared string) error {
 	return nil
 }
 
-// readTOML decodes a regular file of at most maxRoleSize bytes.
-func readTOML(path string, into any) error {
+// readTOML returns the values in a regular file of at most maxRoleSize bytes.
+func readTOML(path string) (map[string]any, error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxRoleSize {
-		return errors.New("it is not a regular file of at most 1 MiB")
+		return nil, errors.New("it is not a regular file of at most 1 MiB")
 	}
 	f, err := config.OpenRegular(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	_, err = toml.NewDecoder(io.LimitReader(f, maxRoleSize)).Decode(into)
-	return err
+	text, err := io.ReadAll(io.LimitReader(f, maxRoleSize))
+	if err != nil {
+		return nil, err
+	}
+	return toml.Values(string(text))
 }
 
 // appendText appends v to list if it is a string.

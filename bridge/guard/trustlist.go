@@ -10,11 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/toml"
 )
 
 // trustListFile is the list of the projects that the user trusts, in Codex's own folder: it is kept, copied
@@ -59,7 +58,7 @@ func ReadTrustList(codexHome string) TrustList {
 		Trusted []string `toml:"trusted"`
 	}
 	if err == nil {
-		err = toml.Unmarshal(text, &read)
+		err = toml.Decode(string(text), &read)
 	}
 	if err != nil {
 		list.Err = fmt.Errorf("%s can't be read, so no project counts as trusted: %w; correct the file", list.File, err)

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
-
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/serverrequest"
 	"codex-bridge.example/bridge/rules"
+	"codex-bridge.example/bridge/toml"
 	"codex-bridge.example/rpc"
 )
 
@@ -39,7 +38,7 @@ func answered(t *testing.T, text string) string {
 		case "codex<", "change>", "error>":
 			continue
 		case "policy>":
-			if _, err := toml.Decode(rest, &cfg); err != nil {
+			if err := toml.Decode(rest, &cfg); err != nil {
 				t.Fatal(err)
 			}
 		case "state>":

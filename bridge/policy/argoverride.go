@@ -7,13 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
-
-	"github.com/BurntSushi/toml"
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/bridge/toml"
 	"codex-bridge.example/rpc"
 )
 
@@ -181,8 +179,7 @@ func (p *Policy) checkOverride(key, value string) (fault *ArgChange, lost bool) 
 // parseOverrideValue returns the value of an override as JSON. It returns false if two TOML parsers
 // may read the text differently.
 func parseOverrideValue(text string) (json.RawMessage, bool) {
-	var doc map[string]any
-	if _, err := toml.Decode("_x_ = "+text, &doc); err == nil {
+	if doc, err := toml.Values("_x_ = " + text); err == nil {
 		_, plain := doc["_x_"].(string)
 		if len(doc) != 1 || !plain && strings.ContainsAny(text, "\n\r") {
 			// A second line may add to a table. TOML parsers differ on such text.
@@ -210,12 +207,8 @@ func toJSONValue(v any) any {
 		for i, element := range v {
 			v[i] = toJSONValue(element)
 		}
-	case []map[string]any:
-		for _, element := range v {
-			toJSONValue(element)
-		}
-	case time.Time:
-		return []string{v.String()}
+	case toml.Date:
+		return []string{string(v)}
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return 0

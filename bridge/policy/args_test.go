@@ -7,20 +7,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/toml"
 )
 
 func argsPolicy(t tester, text string) *policy.Policy {
 	t.Helper()
 	cfg := contract()
 	cfg.Mode = config.Enforce
-	if _, err := toml.Decode(text, &cfg); err != nil {
+	if err := toml.Decode(text, &cfg); err != nil {
 		t.Fatal(err)
 	}
 	return compile(t, cfg)

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
 	"github.com/google/go-cmp/cmp"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/policy/reported"
+	"codex-bridge.example/bridge/toml"
 	"codex-bridge.example/rpc"
 )
 
@@ -134,7 +134,7 @@ func run(t *testing.T, text string) string {
 		switch word {
 		case "policy>":
 			keep(line)
-			if _, err := toml.Decode(rest, &cfg); err != nil {
+			if err := toml.Decode(rest, &cfg); err != nil {
 				t.Fatal(err)
 			}
 		case "state>":

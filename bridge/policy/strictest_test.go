@@ -6,16 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
-
 	"codex-bridge.example/bridge/config"
+	"codex-bridge.example/bridge/toml"
 )
 
 // enforced compiles a section in TOML over the default one, under enforce.
 func enforced(t *testing.T, text string) *Policy {
 	t.Helper()
 	cfg := config.Default().Policy
-	if _, err := toml.Decode("mode = \"enforce\"\n"+text, &cfg); err != nil {
+	if err := toml.Decode("mode = \"enforce\"\n"+text, &cfg); err != nil {
 		t.Fatal(err)
 	}
 	p, err := New(cfg, nil)

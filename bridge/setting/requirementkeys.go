@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/BurntSushi/toml"
+	"codex-bridge.example/bridge/toml"
 )
 
 // Requirement is a key of requirements.toml that Codex 0.169 reads.
@@ -83,8 +83,8 @@ func FindRequirement(name string) (Requirement, bool) {
 
 // RequirementNames returns the names of the keys in the text of requirements.toml, in order.
 func RequirementNames(text []byte) ([]string, error) {
-	var all map[string]any
-	if _, err := toml.Decode(string(text), &all); err != nil {
+	all, err := toml.Values(string(text))
+	if err != nil {
 		return nil, unreadable(err)
 	}
 	return slices.Sorted(maps.Keys(all)), nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"codex-bridge.example/bridge/toml"
 )
 
 // Requirements are the values that a machine's administrator allows Codex, by the keys of
@@ -62,7 +62,7 @@ type requirementsFile struct {
 // allows all.
 func ParseRequirements(text []byte, host string) (*Requirements, error) {
 	var f requirementsFile
-	if _, err := toml.Decode(string(text), &f); err != nil {
+	if err := toml.Decode(string(text), &f); err != nil {
 		return nil, unreadable(err)
 	}
 	r := &Requirements{

@@ -13,6 +13,7 @@ import (
 // so they have no database, no network client and no format of another trade.
 var corePackages = []struct{ path, why string }{
 	{"rpc", "the wire: reads and changes JSON-RPC messages"},
+	{"bridge/toml", "reads TOML as Codex does, or more strictly"},
 	{"bridge/setting", "versions of Codex, and texts of its configuration"},
 	{"bridge/display", "texts that people read"},
 	{"bridge/problem", "errors in plain words"},
@@ -56,7 +57,6 @@ const coreProgram = "cmd/codex-bridge-core"
 
 // coreModules are the modules of others in the core.
 var coreModules = map[string]string{
-	"github.com/BurntSushi/toml":         "reads Codex's configuration, as Codex does",
 	"github.com/bmatcuk/doublestar/v4":   "globs of rules",
 	"github.com/coder/websocket":         "dials a Codex that serves a socket",
 	"github.com/creachadair/jrpc2":       "the hook socket",
@@ -64,7 +64,7 @@ var coreModules = map[string]string{
 	"github.com/go-json-experiment/json": "JSON without duplicate names",
 	"github.com/google/jsonschema-go":    "the schema of the configuration",
 	"github.com/klauspost/compress":      "Codex's compressed files of threads",
-	"github.com/pelletier/go-toml/v2":    "reads the configuration, with positions",
+	"github.com/pelletier/go-toml/v2":    "reads TOML, with positions",
 	"golang.org/x/mod":                   "compares versions",
 	"golang.org/x/sync":                  "bounds how many files are read at once",
 	"golang.org/x/sys":                   "system calls",
@@ -118,6 +118,17 @@ func TestCoreProgramIsTheCore(t *testing.T) {
 	for _, p := range corePackages {
 		if !linked[ownModule+p.path] {
 			t.Errorf("%s is no part of %s", p.path, coreProgram)
+		}
+	}
+}
+
+// All code reads TOML through package toml, which refuses what Codex refuses.
+func TestOnePackageReadsTOML(t *testing.T) {
+	for _, fields := range goList(t, "linux", []string{"list", "-f", `{{.ImportPath}} - {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "../../..."}) {
+		for _, imported := range fields[2:] {
+			if fields[0] != ownModule+"bridge/toml" && strings.Contains(strings.ToLower(imported), "/go-toml") || strings.Contains(imported, "BurntSushi/toml") {
+				t.Errorf("%s imports %s: use package toml", fields[0], imported)
+			}
 		}
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/BurntSushi/toml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/bridge/toml"
 )
 
 // Each starter loads, matches the schema, starts a bridge of this version, and explains each of its
@@ -81,8 +81,8 @@ func loadStarter(t *testing.T, text string, workspace bool) *config.Config {
 
 func checkSchema(t *testing.T, text string) {
 	t.Helper()
-	var tree map[string]any
-	if _, err := toml.Decode(text, &tree); err != nil {
+	tree, err := toml.Values(text)
+	if err != nil {
 		t.Fatal(err)
 	}
 	raw, err := json.Marshal(tree)

@@ -14,10 +14,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/BurntSushi/toml"
 	"github.com/coder/websocket"
 
 	"codex-bridge.example/bridge/argv"
+	"codex-bridge.example/bridge/toml"
 	"codex-bridge.example/rpc"
 	"codex-bridge.example/serve"
 )
@@ -76,12 +76,13 @@ func addOverride(all serve.Overrides, text string) error {
 
 // jsonOf returns the value of an override as JSON. As in Codex it is TOML, or else a text.
 func jsonOf(text string) (json.RawMessage, error) {
-	var value struct{ V any }
-	if _, err := toml.Decode("V = "+text, &value); err != nil || strings.ContainsAny(text, "\n\r") {
-		value.V = text
+	all, err := toml.Values("V = " + text)
+	value := all["V"]
+	if err != nil || strings.ContainsAny(text, "\n\r") {
+		value = text
 	}
-	raw, err := json.Marshal(value.V)
-	if _, isTime := value.V.(time.Time); err != nil || isTime {
+	raw, err := json.Marshal(value)
+	if _, isDate := value.(toml.Date); err != nil || isDate {
 		return nil, errors.New("its value has no form in JSON")
 	}
 	return raw, nil

@@ -11,8 +11,7 @@ import (
 	"codex-bridge.example/bridge/display"
 	"codex-bridge.example/bridge/policy"
 	"codex-bridge.example/bridge/setting"
-
-	"github.com/BurntSushi/toml"
+	"codex-bridge.example/bridge/toml"
 )
 
 type policyExportCmd struct {
@@ -36,7 +35,7 @@ func (c policyExportCmd) Run(out io.Writer) error {
 	if p.err != nil {
 		return p.err
 	}
-	return toml.NewEncoder(out).Encode(required)
+	return toml.Encode(out, required)
 }
 
 // requirements are the keys of Codex's requirements.toml that hold a part of a policy.

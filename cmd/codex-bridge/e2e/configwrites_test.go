@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	gotoml "github.com/pelletier/go-toml/v2"
-
+	"codex-bridge.example/bridge/toml"
 	"codex-bridge.example/cmd/internal/editor"
 )
 
@@ -33,10 +32,11 @@ var configEdits = []struct {
 
 // hasConfigKey reports whether the user's configuration has a key, with names after dots.
 func (w *world) hasConfigKey(names []string) bool {
-	var config any
-	if err := gotoml.Unmarshal([]byte(w.read("home/config.toml")), &config); err != nil {
+	all, err := toml.Values(w.read("home/config.toml"))
+	if err != nil {
 		w.t.Fatal(err)
 	}
+	var config any = all
 	for _, name := range names {
 		table, _ := config.(map[string]any)
 		if config = table[name]; config == nil {

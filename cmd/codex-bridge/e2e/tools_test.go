@@ -48,7 +48,7 @@ func newToolWorld(t *testing.T, more string) *world {
 		if name == "slow" || name == "closes" {
 			timeout = "400ms"
 		}
-		fmt.Fprintf(&b, "\n[tools.%s]\ndescription = \"The tool %s.\"\ncommand = [\"/bin/sh\", \"-c\", %s, %q]\ntimeout = %q\n", name, name, toml(script), w.root, timeout)
+		fmt.Fprintf(&b, "\n[tools.%s]\ndescription = \"The tool %s.\"\ncommand = [\"/bin/sh\", \"-c\", %s, %q]\ntimeout = %q\n", name, name, quoteTOML(script), w.root, timeout)
 		if name == "counts" {
 			b.WriteString("input_schema = { type = \"object\", properties = { n = { type = \"integer\" } }, required = [\"n\"] }\n")
 		}
@@ -57,8 +57,8 @@ func newToolWorld(t *testing.T, more string) *world {
 	return w
 }
 
-// toml returns a text as a TOML string.
-func toml(text string) string {
+// quoteTOML returns a text as a TOML string.
+func quoteTOML(text string) string {
 	raw, _ := json.Marshal(text) // a string
 	return string(raw)
 }

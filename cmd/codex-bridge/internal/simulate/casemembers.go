@@ -105,7 +105,13 @@ func (t *caseTable) tables(key string) []map[string]any {
 	if !ok {
 		return nil
 	}
-	list, ok := v.([]map[string]any)
+	elements, ok := v.([]any)
+	list := make([]map[string]any, len(elements))
+	for i, one := range elements {
+		if list[i], ok = one.(map[string]any); !ok {
+			break
+		}
+	}
 	if !ok {
 		t.fail(key, "write [["+key+"]]")
 	}

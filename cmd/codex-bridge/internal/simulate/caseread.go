@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
+	"codex-bridge.example/bridge/toml"
 	"codex-bridge.example/rpc"
 )
 
@@ -33,13 +32,13 @@ func ReadCases(file string) ([]Case, error) {
 
 // readTOML reads [[case]] tables, and a policy for cases without one.
 func readTOML(file, text string) ([]Case, error) {
-	var doc map[string]any
-	if _, err := toml.Decode(text, &doc); err != nil {
-		var syntax toml.ParseError
-		if errors.As(err, &syntax) {
-			return nil, &CaseError{file, syntax.Position.Line, syntax.Message}
+	doc, err := toml.Values(text)
+	if err != nil {
+		line := 1
+		if syntax, ok := errors.AsType[*toml.Error](err); ok {
+			line = syntax.Line
 		}
-		return nil, &CaseError{file, 1, err.Error()}
+		return nil, &CaseError{file, line, err.Error()}
 	}
 	head := newCaseTable(doc)
 	common := head.text("policy")
