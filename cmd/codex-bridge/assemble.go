@@ -176,7 +176,7 @@ func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
 		Size:   func(thread string) (int64, error) { return rollout.Size(home, thread) },
 	}
 	if host.Configured(a.cfg) {
-		of.Kept, of.Warn = a.tools.StaleTools, a.tools.Warn
+		of.StaleTools, of.Warn = a.tools.StaleTools, a.tools.Warn
 		of.Settings, of.Resumed = a.Guard.LastSettings, a.Guard.Resumed
 		of.History = func(path string) ([]json.RawMessage, error) { return rollout.History(home, path) }
 	}

@@ -11,36 +11,36 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// resumesSession handles a thread/resume with bridge.sessionKey: the thread of the request becomes
-// the session's.
-func (f *Feature) resumesSession(call *bridge.ClientMessage) *rpc.Error {
-	m, failed := cloned(call)
+// sessionResume handles a thread/resume with bridge.sessionKey. It binds the thread of the request to the
+// session.
+func (f *Feature) sessionResume(call *bridge.ClientMessage) *rpc.Error {
+	m, failed := cloneRequest(call)
 	if failed != nil {
 		return failed
 	}
-	asked, err := readResume(m.Params)
+	session, err := readResume(m.Params)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
-	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
-		r := &request{Feature: f, m: m, asked: asked, aside: aside}
+	call.HandleAsync(func(ctx context.Context, async *bridge.AsyncRequest) {
+		r := &request{Feature: f, message: m, session: session, async: async}
 		id, _ := m.Params.Get("threadId").Text()
-		err := f.inLine(ctx, asked.Key, func(ctx context.Context) error {
-			// No key of a session has a control character. Two sessions must not take the thread at the
-			// same time.
-			return f.inLine(ctx, "\x00"+id, func(ctx context.Context) error { return r.adopt(ctx, id) })
+		err := f.serialize(ctx, session.Key, func(ctx context.Context) error {
+			// Two sessions must not bind one thread at the same time. No session key has a control
+			// character, so this key is that of the thread.
+			return f.serialize(ctx, "\x00"+id, func(ctx context.Context) error { return r.adopt(ctx, id) })
 		})
 		if err != nil {
-			aside.Reply(rpc.EncodeError(m.ID, err))
+			async.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
 	return nil
 }
 
-// readResume reads the member bridge of the parameters of thread/resume. The thread has to be named
-// by its id, or it could be another than the one that was checked.
+// readResume reads the member bridge of the parameters of thread/resume. The request must name the thread by
+// its id, since checkUnbound checks that id.
 func readResume(p rpc.Value) (*sessionRequest, error) {
-	asked, err := readSession(p)
+	session, err := readSession(p)
 	if err != nil {
 		return nil, err
 	}
@@ -48,80 +48,79 @@ func readResume(p rpc.Value) (*sessionRequest, error) {
 	switch {
 	case id == "" || p.Get("path").Exists() || p.Get("history").Exists():
 		return nil, errors.New("bridge.sessionKey: name the thread by threadId, and leave path and history out")
-	case asked.Plugins.Enabled:
+	case session.Plugins.Enabled:
 		return nil, errors.New("bridge.plugins: a thread gets the apps of plugins when it starts; leave plugins out, or use thread/start")
 	}
-	return asked, nil
+	return session, nil
 }
 
-// adopt resumes the thread that the client names, and binds the session to it.
+// adopt resumes the thread that the client names, and binds it to the session.
 func (r *request) adopt(ctx context.Context, id string) (err error) {
 	if r.store, err = r.o.Store(ctx); err != nil {
 		return internal(err)
 	}
-	if err := r.isFree(ctx, id); err != nil {
+	if err := r.checkUnbound(ctx, id); err != nil {
 		return err
 	}
-	if err := r.take(ctx, r.store, r.asked.Key); err != nil {
+	if err := r.acquire(ctx, r.store, r.session.Key); err != nil {
 		return err
 	}
-	if r.kept, r.old, err = r.bound(ctx, r.store, r.asked.Key); err != nil {
+	if r.stored, r.previous, err = r.readBinding(ctx, r.store, r.session.Key); err != nil {
 		return internal(err)
 	}
-	if !r.old.IsOf(id) { // what is known is of another thread
-		r.old, r.kept.Mode = binding.Binding{}, ""
+	if !r.previous.IsOf(id) { // the record is of another thread
+		r.previous, r.stored.Mode = binding.Binding{}, ""
 	}
-	if r.in, err = r.asked.inputs(r.m.Params, r.old.DynamicTools); err != nil {
+	if r.inputs, err = r.session.inputs(r.message.Params, r.previous.DynamicTools); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
-	r.run = binding.ThreadRequest{SessionFile: r.asked.Key}
-	r.run.Model, _ = r.m.Params.Get("model").Text()
+	r.request = binding.ThreadRequest{SessionFile: r.session.Key}
+	r.request.Model, _ = r.message.Params.Get("model").Text()
 	text, err := r.resumeParams()
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
-	return r.ask(ctx, "thread/resume", text, func(a *bridge.ServerResponse, answer *rpc.Envelope) {
-		if failed := failure(answer); failed != nil {
+	return r.callCodex(ctx, "thread/resume", text, func(a *bridge.ServerResponse, response *rpc.Envelope) {
+		if failed := responseError(response); failed != nil {
 			if binding.FailureOf(failed) == binding.FailureBusy {
 				a.Line = rpc.EncodeError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
 			}
 			return
 		}
-		b := binding.NewResumed(r.old, r.run, r.in, said(answer))
-		b.Cwd, _ = answer.Root().Get("result").Get("cwd").Text()
-		r.settle(ctx, a, answer, binding.Decision{Action: binding.ActionResume, Reason: binding.ReasonUnchanged}, b)
+		b := binding.NewResumed(r.previous, r.request, r.inputs, threadResponse(response))
+		b.Cwd, _ = response.Root().Get("result").Get("cwd").Text()
+		r.saveAndReply(ctx, a, response, binding.Decision{Action: binding.ActionResume, Reason: binding.ReasonUnchanged}, b)
 	})
 }
 
-// isFree returns an error if the thread belongs to another session.
-func (r *request) isFree(ctx context.Context, thread string) error {
+// checkUnbound returns an error if the thread belongs to another session.
+func (r *request) checkUnbound(ctx context.Context, thread string) error {
 	owner, found, err := r.store.BindingByThread(ctx, thread)
 	if err != nil {
 		return internal(err)
 	}
-	if found && owner.Session != r.asked.Key {
+	if found && owner.Session != r.session.Key {
 		return rpc.Errorf(rpc.CodeInvalidParams, "bridge.sessionKey: the thread %s belongs to the session %q; resume that session, or clear it with bridge/binding/clear", thread, owner.Session)
 	}
 	return nil
 }
 
-// resumeParams returns the client's parameters without bridge, and with the configuration that
-// threads get.
+// resumeParams returns the client's parameters without bridge, with the configuration of [thread].
 func (r *request) resumeParams() (json.RawMessage, error) {
-	patch := rpc.NewPatch(r.m)
-	patch.Delete(r.m.Params, "bridge")
+	patch := rpc.NewPatch(r.message)
+	patch.Delete(r.message.Params, "bridge")
 	m, err := rpc.ParseMessage(patch.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	var o params.Options
 	if r.o.Thread().On {
-		given, err := r.Feature.given()
+		options, err := r.threadOptions()
 		if err != nil {
 			return nil, err
 		}
-		o.Config = given.Config
+		o.Config = options.Config
 	}
-	o.Config.UserServers = r.asked.Servers
+	o.Config.UserServers = r.session.Servers
 	return params.AddToRequest(m.Params.Raw(), o)
 }

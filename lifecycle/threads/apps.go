@@ -9,26 +9,26 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// mostPages bounds how often Codex is asked for more apps.
-const mostPages = 100
+// maxPages is the maximum number of pages of Codex's list of apps.
+const maxPages = 100
 
-// decide decides about the session's thread. If needed, it looks up the apps of the plugins.
-// If that fails, a thread that was valid so far is kept.
+// decide returns the decision about the session's thread. If the decision needs the apps of the plugins, it
+// reads them from Codex. If that fails, a valid thread stays.
 func (r *request) decide(ctx context.Context) binding.Decision {
-	d := binding.Decide(r.old, r.in)
+	d := binding.Decide(r.previous, r.inputs)
 	if d.Action == binding.ActionBuild {
 		if err := r.build(ctx); err != nil {
-			r.o.Log.Warn("the apps of a session's plugins can't be looked up; its thread goes on with those it has", "session", r.asked.Key, "error", err)
-			r.in.Plugins.Failed = true
+			r.o.Log.Warn("the apps of a session's plugins can't be looked up; its thread goes on with those it has", "session", r.session.Key, "error", err)
+			r.inputs.Plugins.Failed = true
 		}
-		d = binding.Decide(r.old, r.in)
+		d = binding.Decide(r.previous, r.inputs)
 	}
 	return d
 }
 
-// build finds out which apps the session's plugins come to, if that is not known yet.
+// build sets inputs.Plugins.Config to the apps of the session's plugins, once.
 func (r *request) build(ctx context.Context) error {
-	if r.in.Plugins.Config != nil {
+	if r.inputs.Plugins.Config != nil {
 		return nil
 	}
 	installed, err := r.installed(ctx)
@@ -37,7 +37,7 @@ func (r *request) build(ctx context.Context) error {
 	}
 	known := make(map[string]binding.PluginApp)
 	ids := make(map[string][]string)
-	for _, p := range r.asked.Plugins.EnabledPlugins() {
+	for _, p := range r.session.Plugins.EnabledPlugins() {
 		at, ok := installed[plugin{p.Marketplace, p.Name}]
 		if !ok {
 			r.o.Log.Warn("a plugin of a session is not installed, or is switched off in codex; it brings no apps", "plugin", p.Name, "marketplace", p.Marketplace)
@@ -66,15 +66,15 @@ func (r *request) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.in.Plugins.Config, err = binding.NewAppConfig(r.in.Plugins.Input, patch, known, ids)
+	r.inputs.Plugins.Config, err = binding.NewAppConfig(r.inputs.Plugins.Input, patch, known, ids)
 	return err
 }
 
-// plugin names one.
+// plugin identifies a plugin.
 type plugin struct{ marketplace, name string }
 
-// installed are the plugins that are installed and switched on, and where the file of their
-// marketplace is; "" it has none.
+// installed returns the enabled plugins with the path of their marketplace's file; "" for a marketplace
+// without one.
 func (r *request) installed(ctx context.Context) (map[plugin]string, error) {
 	result, err := r.peer.Call(ctx, "plugin/installed", map[string]any{})
 	if err != nil {
@@ -95,38 +95,38 @@ func (r *request) installed(ctx context.Context) (map[plugin]string, error) {
 	return found, nil
 }
 
-// detail is what Codex knows of a plugin.
+// detail returns Codex's description of a plugin.
 func (r *request) detail(ctx context.Context, p binding.Plugin, path string) (rpc.Value, error) {
-	asked := map[string]any{"pluginName": p.Name}
+	args := map[string]any{"pluginName": p.Name}
 	if path != "" {
-		asked["marketplacePath"] = path
+		args["marketplacePath"] = path
 	} else {
-		asked["remoteMarketplaceName"] = p.Marketplace
+		args["remoteMarketplaceName"] = p.Marketplace
 	}
-	result, err := r.peer.Call(ctx, "plugin/read", asked)
+	result, err := r.peer.Call(ctx, "plugin/read", args)
 	if err != nil {
 		return rpc.Value{}, fmt.Errorf("what the plugin %s of %s has: %w", p.Name, p.Marketplace, err)
 	}
 	return result.Get("plugin"), nil
 }
 
-// reachable leaves those apps that the account can use.
+// reachable removes the apps that the account can't use.
 func (r *request) reachable(ctx context.Context, known map[string]binding.PluginApp) error {
 	if len(known) == 0 {
 		return nil
 	}
 	usable := make(map[string]bool)
-	asked := map[string]any{}
-	for range mostPages {
-		result, err := r.peer.Call(ctx, "app/list", asked)
+	args := map[string]any{}
+	for range maxPages {
+		result, err := r.peer.Call(ctx, "app/list", args)
 		if err != nil {
 			return fmt.Errorf("which apps there are: %w", err)
 		}
 		for app := range result.Get("data").Elements() {
 			id, _ := app.Get("id").Text()
-			enabled, said := app.Get("isEnabled").Bool()
+			enabled, isSet := app.Get("isEnabled").Bool()
 			accessible, _ := app.Get("isAccessible").Bool()
-			usable[id] = accessible && (enabled || !said)
+			usable[id] = accessible && (enabled || !isSet)
 		}
 		next, more := result.Get("nextCursor").Text()
 		if !more || next == "" {
@@ -137,9 +137,9 @@ func (r *request) reachable(ctx context.Context, known map[string]binding.Plugin
 			}
 			return nil
 		}
-		asked["cursor"] = next
+		args["cursor"] = next
 	}
-	return fmt.Errorf("which apps there are: codex has more than %d pages of them", mostPages)
+	return fmt.Errorf("which apps there are: codex has more than %d pages of them", maxPages)
 }
 
 func texts(list rpc.Value) []string {
@@ -152,17 +152,16 @@ func texts(list rpc.Value) []string {
 	return all
 }
 
-// patch is what the apps of plugins put into the configuration of a thread that starts.
+// patch returns the configuration that the apps of plugins add to a new thread.
 func (r *request) patch() json.RawMessage {
-	if r.in.Plugins.Config == nil {
+	if r.inputs.Plugins.Config == nil {
 		return nil
 	}
-	return r.in.Plugins.Config.Patch
+	return r.inputs.Plugins.Config.Patch
 }
 
-// Plugins returns the apps that the host of a session has named for its thread, with their
-// permissions. It returns nil for a thread without a session, and for one whose host has sent no
-// bridge.plugins.
+// Plugins returns the apps of a session's thread, with their permissions, as bridge.plugins named them. It
+// returns nil for a thread without a session, and for a session without bridge.plugins.
 func (f *Feature) Plugins(ctx context.Context, thread string) (*binding.PluginPolicy, error) {
 	open, ok := f.known.get(thread)
 	if !ok || open.session == "" {

@@ -11,12 +11,12 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Shown is a binding as it is shown to clients and people.
+// Shown is a binding as clients and the command line show it.
 type Shown struct {
 	Session      string         `json:"sessionKey"`
 	Thread       string         `json:"threadId"`
 	Before       string         `json:"threadBefore,omitempty"`
-	Action       string         `json:"action,omitempty"` // what became of the session last
+	Action       string         `json:"action,omitempty"` // the last action on the session
 	Reason       binding.Reason `json:"reason,omitempty"`
 	Words        string         `json:"reasonText,omitempty"`
 	Cwd          string         `json:"cwd"`
@@ -26,16 +26,16 @@ type Shown struct {
 	Updated      string         `json:"updatedAt"`
 	Holder       *store.Holder  `json:"holder,omitempty"` // the process that writes it
 	Fingerprints Fingerprints   `json:"fingerprints"`
-	Problem      string         `json:"problem,omitempty"` // why it counts for nothing
+	Problem      string         `json:"problem,omitempty"` // why the record can't be read
 }
 
-// Show is a binding as it is shown.
-func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error) {
+// Show returns a binding in its shown form.
+func Show(ctx context.Context, s *store.Store, row store.Binding) (Shown, error) {
 	shown := Shown{
-		Session: kept.Session, Thread: kept.Thread, Before: kept.PreviousThread, Action: kept.Action,
-		Reason: binding.Reason(kept.Reason), Words: binding.Reason(kept.Reason).Words(), Updated: kept.Updated.Format(time.RFC3339),
+		Session: row.Session, Thread: row.Thread, Before: row.PreviousThread, Action: row.Action,
+		Reason: binding.Reason(row.Reason), Words: binding.Reason(row.Reason).Words(), Updated: row.Updated.Format(time.RFC3339),
 	}
-	b, _, err := binding.Read([]byte(kept.Record), kept.Session, kept.Updated)
+	b, _, err := binding.Read([]byte(row.Record), row.Session, row.Updated)
 	if err != nil {
 		shown.Problem = problem.Text(err)
 	} else {
@@ -46,43 +46,44 @@ func Show(ctx context.Context, s *store.Store, kept store.Binding) (Shown, error
 	if err != nil {
 		return Shown{}, err
 	}
-	holder, found, err := s.ActiveLeaseHolder(ctx, kept.Session, here)
+	holder, found, err := s.ActiveLeaseHolder(ctx, row.Session, here)
 	if found {
 		shown.Holder = &holder
 	}
 	return shown, err
 }
 
-// Most is how many bindings are listed at once.
+// Most is the maximum number of bindings on a page.
 const Most = 1000
 
-func (f *Feature) own(answer func(context.Context, *store.Store, rpc.Value) (any, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
+// localMethod returns the handler of a method that the bridge answers itself.
+func (f *Feature) localMethod(answer func(context.Context, *store.Store, rpc.Value) (any, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !f.o.Known() || call.Kind != rpc.Request {
 			return nil
 		}
-		m, failed := cloned(call)
+		m, failed := cloneRequest(call)
 		if failed != nil {
 			return failed
 		}
-		// A session that is being opened may have to be waited for.
-		call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
+		// The handler may wait for a session that another request opens.
+		call.HandleAsync(func(ctx context.Context, async *bridge.AsyncRequest) {
 			s, err := f.o.Store(ctx)
 			var result any
 			if err == nil {
 				result, err = answer(ctx, s, m.Params)
 			}
 			if err != nil {
-				aside.Reply(rpc.EncodeError(m.ID, err))
+				async.Reply(rpc.EncodeError(m.ID, err))
 				return
 			}
-			aside.Reply(rpc.EncodeResult(m.ID, rpc.Encode(result)))
+			async.Reply(rpc.EncodeResult(m.ID, rpc.Encode(result)))
 		})
 		return nil
 	}
 }
 
-// key is params.sessionKey, "" where it is left out.
+// key returns params.sessionKey; "" if it is omitted.
 func key(params rpc.Value) (string, error) {
 	v := params.Get("sessionKey")
 	if !v.Exists() {
@@ -95,6 +96,7 @@ func key(params rpc.Value) (string, error) {
 	return text, nil
 }
 
+// needKey returns params.sessionKey, or an error if it is omitted.
 func needKey(params rpc.Value) (string, error) {
 	session, err := key(params)
 	if err == nil && session == "" {
@@ -103,8 +105,8 @@ func needKey(params rpc.Value) (string, error) {
 	return session, err
 }
 
-// list is {sessionKey?, cursor?, limit?} → {bindings: […], nextCursor}, those that changed last first.
-// nextCursor is null at the end, as in Codex's own lists.
+// list answers {sessionKey?, cursor?, limit?} with {bindings: […], nextCursor}, the last changed first.
+// nextCursor is null at the end, as in Codex's lists.
 func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (any, error) {
 	session, err := key(params)
 	if err != nil {
@@ -114,18 +116,18 @@ func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (a
 	if err != nil {
 		return nil, err
 	}
-	var kept []store.Binding
+	var row []store.Binding
 	var next *string
 	if session == "" {
-		kept, next, err = page.bindings(ctx, s)
+		row, next, err = page.bindings(ctx, s)
 	} else if one, found, findErr := s.BindingBySession(ctx, session); found || findErr != nil {
-		kept, err = []store.Binding{one}, findErr
+		row, err = []store.Binding{one}, findErr
 	}
 	if err != nil {
 		return nil, err
 	}
 	all := []Shown{}
-	for _, b := range kept {
+	for _, b := range row {
 		shown, err := Show(ctx, s, b)
 		if err != nil {
 			return nil, err
@@ -135,22 +137,21 @@ func (f *Feature) list(ctx context.Context, s *store.Store, params rpc.Value) (a
 	return map[string]any{"bindings": all, "nextCursor": next}, nil
 }
 
-// read is {sessionKey} → {binding}, null where there is none.
+// read answers {sessionKey} with {binding}; binding is null if there is none.
 func (f *Feature) read(ctx context.Context, s *store.Store, params rpc.Value) (any, error) {
 	session, err := needKey(params)
 	if err != nil {
 		return nil, err
 	}
-	kept, found, err := s.BindingBySession(ctx, session)
+	row, found, err := s.BindingBySession(ctx, session)
 	if err != nil || !found {
 		return map[string]any{"binding": nil}, err
 	}
-	shown, err := Show(ctx, s, kept)
+	shown, err := Show(ctx, s, row)
 	return map[string]any{"binding": shown}, err
 }
 
-// clear is {sessionKey, threadId?} → {cleared}. A session that another process writes is
-// not cleared under its hands.
+// clear answers {sessionKey, threadId?} with {cleared}. It fails for a session that another process writes.
 func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (any, error) {
 	session, err := needKey(params)
 	if err != nil {
@@ -158,8 +159,8 @@ func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (
 	}
 	id, _ := params.Get("threadId").Text()
 	cleared := false
-	err = f.inLine(ctx, session, func(ctx context.Context) (err error) {
-		if err := f.take(ctx, s, session); err != nil {
+	err = f.serialize(ctx, session, func(ctx context.Context) (err error) {
+		if err := f.acquire(ctx, s, session); err != nil {
 			return err
 		}
 		if cleared, err = s.DeleteBinding(ctx, session, id); err != nil {
@@ -168,13 +169,13 @@ func (f *Feature) clear(ctx context.Context, s *store.Store, params rpc.Value) (
 		if cleared {
 			f.known.unbind(session)
 		}
-		return f.letGo(ctx, s, session)
+		return f.release(ctx, s, session)
 	})
 	return map[string]any{"cleared": cleared}, err
 }
 
-// letGo gives a session back.
-func (f *Feature) letGo(ctx context.Context, s *store.Store, session string) error {
+// release ends the lease on a session.
+func (f *Feature) release(ctx context.Context, s *store.Store, session string) error {
 	here, err := store.CurrentProcess()
 	if err != nil {
 		return err
@@ -182,26 +183,26 @@ func (f *Feature) letGo(ctx context.Context, s *store.Store, session string) err
 	if err := s.ReleaseLease(ctx, session, here); err != nil {
 		return err
 	}
-	f.forgetHeld(session)
+	f.removeHeld(session)
 	return nil
 }
 
-// forgetHeld records that a session has been given back.
-func (f *Feature) forgetHeld(session string) {
+// removeHeld removes a session from those that this client writes.
+func (f *Feature) removeHeld(session string) {
 	f.mu.Lock()
 	delete(f.held, session)
 	f.mu.Unlock()
 	f.o.Owners.release(session, f)
 }
 
-// givenUp is the action of a session whose thread can't be gone on with.
-const givenUp = "givenUp"
+// actionAbandoned is the stored action of a session whose thread can't continue.
+const actionAbandoned = "givenUp"
 
-// giveUp leaves the session without a thread, and keeps why.
-func (f *Feature) giveUp(ctx context.Context, session, id string, reason binding.Reason) error {
-	err := f.amend(ctx, session, id, func(kept *store.Binding, b *binding.Binding) {
-		kept.Thread, kept.PreviousThread, b.ThreadID = "", id, ""
-		kept.Action, kept.Reason = givenUp, string(reason)
+// abandon removes the thread from the session, and stores the reason.
+func (f *Feature) abandon(ctx context.Context, session, id string, reason binding.Reason) error {
+	err := f.updateBinding(ctx, session, id, func(row *store.Binding, b *binding.Binding) {
+		row.Thread, row.PreviousThread, b.ThreadID = "", id, ""
+		row.Action, row.Reason = actionAbandoned, string(reason)
 	})
 	if err != nil {
 		return err
@@ -211,26 +212,26 @@ func (f *Feature) giveUp(ctx context.Context, session, id string, reason binding
 	return nil
 }
 
-// amend changes the binding of a session, if it is still that thread's. One at a time, or of two
-// changes the second would take the first one back; other processes don't write the session.
-func (f *Feature) amend(ctx context.Context, session, id string, change func(*store.Binding, *binding.Binding)) error {
-	f.amending.Lock()
-	defer f.amending.Unlock()
+// updateBinding changes the binding of a session if it still has that thread. The mutex keeps concurrent
+// changes from overwriting each other; other processes don't write the session.
+func (f *Feature) updateBinding(ctx context.Context, session, id string, change func(*store.Binding, *binding.Binding)) error {
+	f.updating.Lock()
+	defer f.updating.Unlock()
 	s, err := f.o.Store(ctx)
 	if err != nil {
 		return err
 	}
-	kept, found, err := s.BindingBySession(ctx, session)
-	if err != nil || !found || kept.Thread != id {
+	row, found, err := s.BindingBySession(ctx, session)
+	if err != nil || !found || row.Thread != id {
 		return err
 	}
-	b, _, err := binding.Read([]byte(kept.Record), session, f.o.Now())
+	b, _, err := binding.Read([]byte(row.Record), session, f.o.Now())
 	if err != nil {
 		return err
 	}
-	change(&kept, &b)
+	change(&row, &b)
 	b = b.Stamped(f.o.Now())
-	kept.Record, kept.Updated = string(binding.Encode(b)), f.o.Now()
-	_, err = s.ReplaceBinding(ctx, kept, id)
+	row.Record, row.Updated = string(binding.Encode(b)), f.o.Now()
+	_, err = s.ReplaceBinding(ctx, row, id)
 	return err
 }

@@ -31,7 +31,7 @@ func TestSessionOfOtherClient(t *testing.T) {
 	if !owners.take("s", first) {
 		t.Fatal("the session has an owner")
 	}
-	err := second.take(t.Context(), nil, "s")
+	err := second.acquire(t.Context(), nil, "s")
 	var refused *rpc.Error
 	if !errors.As(err, &refused) || refused.Code != rpc.CodeBusy || !strings.Contains(refused.Message, "another client of process") || strings.Contains(refused.Message+string(refused.Data), "0001") {
 		t.Errorf("%v", err)

@@ -9,8 +9,8 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Excluded returns the temporary folders that workspace-write does not make writable in an open thread whose
-// turn has the folder cwd: by Codex's configuration, or as it was opened.
+// Excluded returns the temporary folders that workspace-write does not make writable in an open thread, for a
+// turn in the folder cwd: those of Codex's configuration, and those of the request that opened the thread.
 func (f *Feature) Excluded(ctx context.Context, thread, cwd string) (setting.Excluded, error) {
 	p := map[string]any{}
 	if cwd != "" {

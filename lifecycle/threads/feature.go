@@ -20,40 +20,40 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// Options are what a Feature is made of. The functions are called from several goroutines.
+// Options configure a Feature. Several goroutines may call the functions.
 type Options struct {
-	// Store opens the state when it is needed first.
+	// Store opens the state on the first call.
 	Store func(context.Context) (*store.Store, error)
-	// Thread is the section [thread] of the configuration at hand.
+	// Thread returns the section [thread] of the current configuration.
 	Thread func() config.Thread
-	// Offered is what Codex is sent for the dynamicTools of a thread/start, nil for none,
-	// once those behind have added theirs; nil: what the client sends.
+	// Offered returns the dynamicTools that Codex gets in a thread/start after the later features have added
+	// theirs; nil if there are none. If the function is nil, Codex gets the client's.
 	Offered func(json.RawMessage) (json.RawMessage, error)
-	// Kept tells of the thread of a rollout file in which tools it differs from what would
-	// be offered now, and which the client's own are; nil: the host has no tools.
-	Kept func(path string) (stale []string, own json.RawMessage, err error)
-	// History is what the model is told of the thread of a rollout file.
+	// StaleTools returns the tools of the thread of a rollout file that differ from those of a new thread, and
+	// the client's own tools. If the function is nil, the host has no tools.
+	StaleTools func(path string) (stale []string, own json.RawMessage, err error)
+	// History returns the items that a new thread gets as the history of the thread of a rollout file.
 	History func(path string) ([]json.RawMessage, error)
 	// Settings returns the settings and the sandbox that the thread of a rollout file had last, in the
 	// form of the threadSettings of thread/settings/updated; nil if they are not known.
 	Settings func(ctx context.Context, path string) (*rpc.Doc, policy.SandboxSettings)
 	// Resumed returns the parameters that a thread/resume has once the policy has decided about it.
 	Resumed func(context.Context, *rpc.Message) (rpc.Value, error)
-	// Size is how large the file of a thread is.
+	// Size returns the size of a thread's rollout file in bytes.
 	Size func(thread string) (int64, error)
-	// Warn warns the client of a thread.
+	// Warn sends a warning to the client of a thread.
 	Warn func(thread, message string)
-	// Known tells whether the client knows the bridge. Of one that does not, sessions
-	// and triggers are Codex's, which ignores them.
+	// Known reports whether the client knows the bridge. For another client, Codex gets sessions and triggers,
+	// and ignores them.
 	Known func() bool
 	Now   func() time.Time
-	// Owners has the sessions of all clients of one Codex; nil: there is no other client.
+	// Owners has the sessions of all clients of one Codex; nil if there is one client.
 	Owners *Owners
 	Log    *slog.Logger
 }
 
-// Owners knows which client of one Codex writes which session: the lease of a session belongs to the
-// process. It may be used by several goroutines.
+// Owners records which client of one Codex writes each session; the lease of a session belongs to the
+// process. Several goroutines may use it.
 type Owners struct {
 	mu sync.Mutex
 	by map[string]*Feature
@@ -88,29 +88,29 @@ func (o *Owners) release(session string, f *Feature) {
 	}
 }
 
-// Feature is a bridge.Feature. It must stand before those that hold requests to a policy.
+// Feature is a bridge.Feature. It comes before the features that check requests against a policy.
 type Feature struct {
 	o     Options
-	lines *turn.Queue // requests for one session, and for one thread
+	queue *turn.Queue // requests for one session, and for one thread
 	known known
 	peer  *bridge.Conn
 
-	amending sync.Mutex // bindings are changed
+	updating sync.Mutex // held while a binding changes
 
 	mu       sync.Mutex
 	held     map[string]bool     // the sessions that this client writes
 	replaced map[string]replaced // by session
 }
 
-// New makes a Feature.
+// New returns a Feature.
 func New(o Options) *Feature {
-	return &Feature{o: o, lines: turn.NewQueue(math.MaxInt), held: make(map[string]bool), replaced: make(map[string]replaced)}
+	return &Feature{o: o, queue: turn.NewQueue(math.MaxInt), held: make(map[string]bool), replaced: make(map[string]replaced)}
 }
 
 // Attach implements bridge.Attacher.
 func (f *Feature) Attach(peer *bridge.Conn) { f.peer = peer }
 
-// Methods are what a client may call.
+// Methods are the methods that the Feature answers.
 var Methods = []string{methodClear, methodList, methodRead}
 
 const (
@@ -122,36 +122,36 @@ const (
 // Routes implements bridge.Feature.
 func (f *Feature) Routes() []bridge.Route {
 	routes := []bridge.Route{
-		{From: bridge.Client, Method: "thread/start", Why: "the thread of a session; what is configured for new threads", HandleClient: f.starts},
-		{From: bridge.Client, Method: "thread/resume", Why: "what is configured for threads", HandleClient: f.opens},
-		{From: bridge.Client, Method: "thread/fork", Why: "what is configured for threads", HandleClient: f.opens},
-		{From: bridge.Client, Method: "turn/start", Why: "what started the turn", HandleClient: f.takesTurn},
+		{From: bridge.Client, Method: "thread/start", Why: "the thread of a session; what is configured for new threads", HandleClient: f.threadStart},
+		{From: bridge.Client, Method: "thread/resume", Why: "what is configured for threads", HandleClient: f.threadOpen},
+		{From: bridge.Client, Method: "thread/fork", Why: "what is configured for threads", HandleClient: f.threadOpen},
+		{From: bridge.Client, Method: "turn/start", Why: "what started the turn", HandleClient: f.turnStart},
 		{From: bridge.Codex, Method: "thread/settings/updated", Why: "the model of a session's thread", HandleServer: f.settingsUpdated, When: f.known.any},
 		{From: bridge.Codex, Method: "turn/completed", Why: "a turn that costs a session its thread", HandleServer: f.turnCompleted, When: f.known.anyBound},
-		{From: bridge.Client, Method: methodClear, Why: "answered here", HandleClient: f.own(f.clear)},
-		{From: bridge.Client, Method: methodList, Why: "answered here", HandleClient: f.own(f.list)},
-		{From: bridge.Client, Method: methodRead, Why: "answered here", HandleClient: f.own(f.read)},
+		{From: bridge.Client, Method: methodClear, Why: "answered here", HandleClient: f.localMethod(f.clear)},
+		{From: bridge.Client, Method: methodList, Why: "answered here", HandleClient: f.localMethod(f.list)},
+		{From: bridge.Client, Method: methodRead, Why: "answered here", HandleClient: f.localMethod(f.read)},
 	}
 	for _, method := range methods.UnloadNotifications {
-		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "nothing has to be known of it any more", HandleServer: f.closed, When: f.known.any})
+		routes = append(routes, bridge.Route{From: bridge.Codex, Method: method, Why: "nothing has to be known of it any more", HandleServer: f.threadClosed, When: f.known.any})
 	}
 	return routes
 }
 
-// State is what bridge/status shows.
+// State is the state in the response to bridge/status.
 type State struct {
 	Sessions int `json:"sessions"` // that this process writes
 }
 
-// State is what is known now.
+// State returns the current state.
 func (f *Feature) State() State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return State{len(f.held)}
 }
 
-// Close gives back the sessions that this client writes. Other clients of this process can have them afterwards, also if
-// the state can't be written: the lease there is that of the process.
+// Close releases the sessions that this client writes. Other clients of this process can write them afterwards,
+// even if the state can't be changed: its lease belongs to the process.
 func (f *Feature) Close(ctx context.Context) error {
 	f.mu.Lock()
 	sessions := slices.Collect(maps.Keys(f.held))
@@ -161,7 +161,7 @@ func (f *Feature) Close(ctx context.Context) error {
 	}
 	defer func() {
 		for _, session := range sessions {
-			f.forgetHeld(session)
+			f.removeHeld(session)
 		}
 	}()
 	s, err := f.o.Store(ctx)
@@ -175,17 +175,17 @@ func (f *Feature) Close(ctx context.Context) error {
 	return s.ReleaseLeases(ctx, sessions, here)
 }
 
-// inLine calls do when the earlier requests with the key have ended.
-func (f *Feature) inLine(ctx context.Context, key string, do func(context.Context) error) error {
-	place, err := f.lines.Join(key)
+// serialize calls do when the earlier requests with the key have ended.
+func (f *Feature) serialize(ctx context.Context, key string, do func(context.Context) error) error {
+	place, err := f.queue.Join(key)
 	if err != nil {
 		return err
 	}
 	return place.Do(ctx, do)
 }
 
-// cloned returns a copy of a request that can be used when its handler has returned.
-func cloned(call *bridge.ClientMessage) (*rpc.Message, *rpc.Error) {
+// cloneRequest returns a copy of a request that can be used when its handler has returned.
+func cloneRequest(call *bridge.ClientMessage) (*rpc.Message, *rpc.Error) {
 	if call.Truncated() {
 		return nil, tooManyValues(call)
 	}
@@ -200,7 +200,7 @@ func tooManyValues(call *bridge.ClientMessage) *rpc.Error {
 	return rpc.Errorf(rpc.CodeTooLarge, "%s has more values than are looked at; send less", call.Method)
 }
 
-// message is a client's request in another form.
+// message returns a request with the id of a client's request.
 func message(id rpc.ID, method string, params json.RawMessage) (*rpc.Message, error) {
 	return rpc.ParseMessage(append(rpc.EncodeRequest(id, method, params), '\n'))
 }

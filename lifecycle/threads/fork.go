@@ -15,39 +15,38 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// forks tells whether a client's request may end in a fork.
-func (f *Feature) forks(call *bridge.ClientMessage) bool {
-	return call.Method == "thread/resume" && f.o.Kept != nil && f.o.Thread().OnStaleTools == config.Fork && !call.Truncated()
+// mayFork reports whether a fork may answer a client's request.
+func (f *Feature) mayFork(call *bridge.ClientMessage) bool {
+	return call.Method == "thread/resume" && f.o.StaleTools != nil && f.o.Thread().OnStaleTools == config.Fork && !call.Truncated()
 }
 
-// forking has a request answered by a fork where that may be.
-func (f *Feature) forking(call *bridge.ClientMessage) *rpc.Error {
-	if !f.forks(call) {
+// forkIfStale handles a request that a fork may answer.
+func (f *Feature) forkIfStale(call *bridge.ClientMessage) *rpc.Error {
+	if !f.mayFork(call) {
 		return nil
 	}
-	m, failed := cloned(call)
+	m, failed := cloneRequest(call)
 	if failed != nil {
 		return failed
 	}
-	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
-		r := &fork{Feature: f, m: m, aside: aside}
-		if err := r.answer(ctx); err != nil {
-			aside.Reply(rpc.EncodeError(m.ID, err))
+	call.HandleAsync(func(ctx context.Context, async *bridge.AsyncRequest) {
+		r := &fork{Feature: f, message: m, async: async}
+		if err := r.respond(ctx); err != nil {
+			async.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
 	return nil
 }
 
-// fork is one thread/resume of a client that would rather have today's tools than the very
-// thread. Codex gives tools to a new thread only (measured: thread/resume and thread/fork
-// ignore them), so that it is a new one, which is told the history of the other.
+// fork is one thread/resume under thread.on_stale_tools = "fork". Measured: Codex gives tools to a new thread
+// only; thread/resume and thread/fork ignore them. So the fork is a new thread with the history of the other.
 type fork struct {
 	*Feature
-	m     *rpc.Message
-	aside *bridge.AsyncRequest
+	message *rpc.Message
+	async   *bridge.AsyncRequest
 }
 
-// source is the thread that the client has asked for, as Codex describes it.
+// source is the thread that the request names, as Codex describes it.
 type source struct {
 	id     string
 	thread rpc.Value
@@ -60,9 +59,8 @@ type source struct {
 	sandbox           policy.SandboxSettings
 }
 
-// answer answers the client. If the fork fails for any reason, the thread is resumed, and
-// the client is warned.
-func (r *fork) answer(ctx context.Context) error {
+// respond answers the client. If the fork fails, it resumes the thread and warns the client.
+func (r *fork) respond(ctx context.Context) error {
 	s, err := r.source(ctx)
 	if err != nil {
 		return r.resume(ctx, s, err)
@@ -72,35 +70,35 @@ func (r *fork) answer(ctx context.Context) error {
 	}
 	line, err := r.start(ctx, s)
 	if err != nil {
-		return err // policy, or codex itself, refuses to open a thread so
+		return err // the policy or Codex refuses the thread
 	}
-	answer, err := rpc.ParseEnvelope(line)
-	if err != nil { // it was read once
+	response, err := rpc.ParseEnvelope(line)
+	if err != nil { // impossible: it was parsed before
 		return internal(err)
 	}
-	if !answer.Root().Get("result").Exists() {
-		r.aside.Reply(line)
+	if !response.Root().Get("result").Exists() {
+		r.async.Reply(line)
 		return nil
 	}
-	id := said(answer).Thread
-	sandbox, err := r.narrow(ctx, id, answer.Root().Get("result").Get("sandbox"), s)
+	id := threadResponse(response).Thread
+	sandbox, err := r.narrow(ctx, id, response.Root().Get("result").Get("sandbox"), s)
 	if err != nil {
 		return r.resume(ctx, s, err)
 	}
 	if _, err := r.peer.Call(ctx, "thread/inject_items", map[string]any{"threadId": id, "items": s.items}); err != nil {
-		return r.resume(ctx, s, err) // the new one has run no turn: Codex keeps nothing of it
+		return r.resume(ctx, s, err) // Codex stores no thread without a turn
 	}
 	r.o.Log.Info("a thread is forked, since its tools are not those of today", "thread", s.id, "fork", id, "tools", strings.Join(s.stale, " "))
-	r.aside.Reply(r.told(ctx, answer, s, sandbox))
+	r.async.Reply(r.response(ctx, response, s, sandbox))
 	r.o.Warn(id, "This thread goes on from "+s.id+", which was started with other tools. Since then there were changes to: "+strings.Join(s.stale, ", ")+".")
 	return nil
 }
 
-// source finds out about the thread. One that is open stays as it is: it may be in the
-// middle of a turn.
+// source reads the thread from Codex and from its rollout file. It does so for an unloaded thread only, since a
+// loaded one may be in a turn.
 func (r *fork) source(ctx context.Context) (s source, err error) {
-	s.id, _ = r.m.Params.Get("threadId").Text()
-	if s.id == "" || r.m.Params.Get("path").Exists() || r.m.Params.Get("history").Exists() {
+	s.id, _ = r.message.Params.Get("threadId").Text()
+	if s.id == "" || r.message.Params.Get("path").Exists() || r.message.Params.Get("history").Exists() {
 		return s, nil
 	}
 	s.thread = r.read(ctx, s.id)
@@ -108,25 +106,24 @@ func (r *fork) source(ctx context.Context) (s source, err error) {
 	if path == "" || !s.thread.Get("status").Get("type").Is("notLoaded") {
 		return s, nil
 	}
-	if s.stale, s.own, err = r.o.Kept(path); err != nil || len(s.stale) == 0 {
+	if s.stale, s.own, err = r.o.StaleTools(path); err != nil || len(s.stale) == 0 {
 		return s, err
 	}
 	settings, sandbox := r.o.Settings(ctx, path)
 	if settings == nil {
-		return s, errForce
+		return s, errUnknownLimits
 	}
 	s.settings, s.sandbox = settings.Root(), sandbox
-	if s.resumed, err = r.o.Resumed(ctx, r.m); err != nil {
+	if s.resumed, err = r.o.Resumed(ctx, r.message); err != nil {
 		return s, err
 	}
 	s.items, err = r.o.History(path)
 	return s, err
 }
 
-var errForce = errors.New("it is not known what its sandbox is, and when it asks")
+var errUnknownLimits = errors.New("its sandbox and approval policy are not known")
 
-// read returns a thread that Codex has recorded; Absent if there is none. A resume would
-// fail then, too.
+// read returns a thread that Codex has recorded; an absent value if there is none. Then a resume fails, too.
 func (r *fork) read(ctx context.Context, id string) rpc.Value {
 	result, err := r.peer.Call(ctx, "thread/read", map[string]any{"threadId": id})
 	if err != nil {
@@ -135,9 +132,9 @@ func (r *fork) read(ctx context.Context, id string) rpc.Value {
 	return result.Get("thread")
 }
 
-// resume does what the client has asked for. err is why it is not a fork.
+// resume forwards the client's request. err is the reason why the thread is not forked; nil if it need not be.
 func (r *fork) resume(ctx context.Context, s source, err error) error {
-	return r.aside.Call(ctx, r.m, func(a *bridge.ServerResponse) {
+	return r.async.Call(ctx, r.message, func(a *bridge.ServerResponse) {
 		if err == nil || !a.Result().Exists() {
 			return
 		}
@@ -148,9 +145,9 @@ func (r *fork) resume(ctx context.Context, s source, err error) error {
 	})
 }
 
-// start starts the new thread as the thread would be resumed: the policy has decided about the
-// folder, the sandbox and the approvals of that request. Omitted settings are those that the thread
-// had last. The response is that of the later features.
+// start starts the new thread with the parameters of the resume, in which the policy has decided the folder, the
+// sandbox and the approval policy. Omitted settings are the last ones of the thread. It returns the response
+// of the later features.
 func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	was := make(map[string]json.RawMessage)
 	keep := func(name string, v rpc.Value) {
@@ -174,12 +171,12 @@ func (r *fork) start(ctx context.Context, s source) (line []byte, err error) {
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "thread/resume: %v", err)
 	}
-	m, err := message(r.m.ID, "thread/start", text)
+	m, err := message(r.message.ID, "thread/start", text)
 	if err != nil {
 		return nil, internal(err)
 	}
-	r.aside.FolderAdded = true // a thread/resume trusts no project
-	err = r.aside.Call(ctx, m, func(a *bridge.ServerResponse) {
+	r.async.FolderAdded = true // a thread/resume trusts no project
+	err = r.async.Call(ctx, m, func(a *bridge.ServerResponse) {
 		line = append([]byte(nil), a.Line...)
 		a.Withhold()
 	})
@@ -200,7 +197,7 @@ func namesSandbox(p rpc.Value) bool {
 // have: thread/start has no field for them. It returns the new thread's sandbox, nil if that was as
 // narrow before or the client has named it.
 func (r *fork) narrow(ctx context.Context, id string, has rpc.Value, s source) (json.RawMessage, error) {
-	if namesSandbox(r.m.Params) || !has.Get("type").Is("workspaceWrite") || s.sandbox.Mode != setting.WorkspaceWrite {
+	if namesSandbox(r.message.Params) || !has.Get("type").Is("workspaceWrite") || s.sandbox.Mode != setting.WorkspaceWrite {
 		return nil, nil
 	}
 	sandbox, changed := make(map[string]json.RawMessage), false
@@ -217,12 +214,12 @@ func (r *fork) narrow(ctx context.Context, id string, has rpc.Value, s source) (
 		return nil, nil
 	}
 	narrowed := rpc.Encode(sandbox)
-	m, err := message(r.m.ID, "thread/settings/update", rpc.Encode(map[string]any{"threadId": id, "sandboxPolicy": narrowed}))
+	m, err := message(r.message.ID, "thread/settings/update", rpc.Encode(map[string]any{"threadId": id, "sandboxPolicy": narrowed}))
 	if err != nil {
 		return nil, err
 	}
 	var failed *rpc.Error
-	err = r.aside.Call(ctx, m, func(a *bridge.ServerResponse) {
+	err = r.async.Call(ctx, m, func(a *bridge.ServerResponse) {
 		a.Withhold()
 		if !a.Result().Exists() {
 			failed = rpc.Errorf(rpc.CodeUpstream, "Codex does not change its sandbox")
@@ -234,13 +231,13 @@ func (r *fork) narrow(ctx context.Context, id string, has rpc.Value, s source) (
 	return narrowed, err
 }
 
-// told is the answer to thread/resume: the new thread, with the turns that its history is
-// made of, which Codex does not list under it.
-func (r *fork) told(ctx context.Context, answer *rpc.Envelope, s source, sandbox json.RawMessage) []byte {
-	thread := answer.Root().Get("result").Get("thread")
-	patch := rpc.NewEnvelopePatch(answer)
+// response returns the response to thread/resume: the new thread, with the turns of the old one, which Codex does
+// not list in the new one.
+func (r *fork) response(ctx context.Context, response *rpc.Envelope, s source, sandbox json.RawMessage) []byte {
+	thread := response.Root().Get("result").Get("thread")
+	patch := rpc.NewEnvelopePatch(response)
 	if sandbox != nil {
-		patch.Set(answer.Root().Get("result"), "sandbox", sandbox)
+		patch.Set(response.Root().Get("result"), "sandbox", sandbox)
 	}
 	patch.Set(thread, "forkedFromId", rpc.Encode(s.id))
 	for _, name := range []string{"name", "preview"} {
@@ -248,7 +245,7 @@ func (r *fork) told(ctx context.Context, answer *rpc.Envelope, s source, sandbox
 			patch.Set(thread, name, v.Raw())
 		}
 	}
-	if without, _ := r.m.Params.Get("excludeTurns").Bool(); !without {
+	if without, _ := r.message.Params.Get("excludeTurns").Bool(); !without {
 		read, err := r.peer.Call(ctx, "thread/read", map[string]any{"threadId": s.id, "includeTurns": true})
 		if turns := read.Get("thread").Get("turns"); err == nil && turns.Kind() == rpc.Array {
 			patch.Set(thread, "turns", turns.Raw())

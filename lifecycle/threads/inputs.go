@@ -11,10 +11,8 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// inputs returns what the thread of a session would be started with. start are the parameters
-// of thread/start, and dynamicTools is the fingerprint of the thread's dynamic tools. The MCP
-// servers of the client's own configuration count as evaluated. The apps of plugins are not
-// built yet.
+// inputs returns the inputs of a session's thread: start has the parameters of thread/start, dynamicTools is the
+// fingerprint of the dynamic tools. It does not look up the apps of plugins.
 func (a *sessionRequest) inputs(start rpc.Value, dynamicTools string) (binding.ThreadInputs, error) {
 	in := binding.ThreadInputs{DynamicTools: dynamicTools, Evaluated: true}
 	var err error

@@ -10,27 +10,26 @@ import (
 	"codex-bridge.example/lifecycle/params"
 )
 
-// thread is what is known of an open thread.
+// thread is the state of an open thread.
 type thread struct {
-	session  string // "" it belongs to none
+	session  string // "" if it belongs to none
 	model    string
 	cwd      string
-	effort   string // "" is the model's usual one
-	approval string // the word that is in force; "" if there is none, or unknown
+	effort   string // "" for the model's default
+	approval string // the effective policy's name; "" if it has none, or is unknown
 	sandbox  string // the mode; "" if it has none, or unknown
-	// excluded has the temporary folders that its last workspace-write does not make writable, or that of the
-	// request that opened it.
+	// excluded has the temporary folders that the last workspace-write sandbox, or the opening request, does not
+	// make writable.
 	excluded setting.Excluded
 	trigger  params.Trigger
-	// bootstrapped tells that it was resumed, and had been told the conversation when it
+	// bootstrapped means that the thread was resumed, and got a projection of the session's history when it
 	// started.
 	bootstrapped bool
-	// fresh reports that it was started for a session, and that no turn has run in it.
+	// fresh means that it was started for a session, and no turn has run in it.
 	fresh bool
 }
 
-// known are the open threads that something has to be known of. It may be used by several
-// goroutines.
+// known has the open threads by id. Several goroutines may use it.
 type known struct {
 	mu     sync.Mutex
 	m      map[string]thread
@@ -54,8 +53,7 @@ func (k *known) all() []string {
 	return slices.Sorted(maps.Keys(k.m))
 }
 
-// put takes note of a thread that was opened. One that is open already has the mode of
-// its last turn here.
+// put adds an opened thread. A thread that is open already keeps the mode of its last turn.
 func (k *known) put(id string, t thread) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,7 +71,7 @@ func (k *known) put(id string, t thread) {
 	k.tally()
 }
 
-// bind has an open thread be the session's, with the mode of its last turn.
+// bind gives an open thread to a session, with the mode of its last turn.
 func (k *known) bind(id, session string, mode params.Trigger) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +83,7 @@ func (k *known) bind(id, session string, mode params.Trigger) {
 	k.tally()
 }
 
-// unbind leaves a session without a thread.
+// unbind takes the thread from a session.
 func (k *known) unbind(session string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -93,8 +91,8 @@ func (k *known) unbind(session string) {
 	k.tally()
 }
 
-// only has no thread but one be the session's: those that it had may stay open, and who names
-// one of them means that, not the session. It is called under the lock.
+// only takes all threads but one from a session. The others may stay open: a request that names one of them
+// means that thread, not the session. The caller holds the lock.
 func (k *known) only(session, id string) {
 	if session == "" {
 		return
@@ -107,7 +105,7 @@ func (k *known) only(session, id string) {
 	}
 }
 
-// change changes what is known of a thread, if anything is.
+// change changes the state of a thread, if it is open.
 func (k *known) change(id string, f func(*thread)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,6 +116,7 @@ func (k *known) change(id string, f func(*thread)) {
 	}
 }
 
+// forget removes a thread.
 func (k *known) forget(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -125,6 +124,7 @@ func (k *known) forget(id string) {
 	k.tally()
 }
 
+// tally counts the open and the bound threads, for any and anyBound. The caller holds the lock.
 func (k *known) tally() {
 	bound := 0
 	for _, t := range k.m {

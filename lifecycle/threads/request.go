@@ -13,32 +13,32 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// request is one thread/start with a session.
+// request is one thread/start or thread/resume with a session.
 type request struct {
 	*Feature
-	m     *rpc.Message
-	asked *sessionRequest
-	aside *bridge.AsyncRequest
+	message *rpc.Message
+	session *sessionRequest
+	async   *bridge.AsyncRequest
 
-	store *store.Store
-	kept  store.Binding   // "" its Session: there is none
-	old   binding.Binding // as it was read
-	in    binding.ThreadInputs
-	run   binding.ThreadRequest
-	given params.Options
+	store    *store.Store
+	stored   store.Binding   // the session's row; its Session is "" if there is none
+	previous binding.Binding // the record in the row
+	inputs   binding.ThreadInputs
+	request  binding.ThreadRequest
+	options  params.Options
 }
 
-// answer answers the client, or tells what it is to be told instead.
-func (r *request) answer(ctx context.Context) error {
+// respond answers the client, or returns the error for it.
+func (r *request) respond(ctx context.Context) error {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	if why := r.notThis(r.asked.Key, r.kept.Thread); why != "" {
+	if why := r.replacementReason(r.session.Key, r.stored.Thread); why != "" {
 		return r.start(ctx, binding.Decision{Action: binding.ActionStart, Reason: why})
 	}
 	d := r.decide(ctx)
-	if d.Reason == binding.ReasonNotBound && r.kept.Action == givenUp {
-		d.Reason = binding.Reason(r.kept.Reason)
+	if d.Reason == binding.ReasonNotBound && r.stored.Action == actionAbandoned {
+		d.Reason = binding.Reason(r.stored.Reason)
 	}
 	if d.Action == binding.ActionResume {
 		recovery, err := r.resume(ctx, d)
@@ -50,39 +50,39 @@ func (r *request) answer(ctx context.Context) error {
 	return r.start(ctx, d)
 }
 
-// prepare takes the session, and finds out all that the decision needs.
+// prepare acquires the session, and reads the inputs of the decision.
 func (r *request) prepare(ctx context.Context) error {
 	var err error
 	if r.store, err = r.o.Store(ctx); err != nil {
 		return internal(err)
 	}
-	if err := r.take(ctx, r.store, r.asked.Key); err != nil {
+	if err := r.acquire(ctx, r.store, r.session.Key); err != nil {
 		return err
 	}
-	if r.kept, r.old, err = r.bound(ctx, r.store, r.asked.Key); err != nil {
+	if r.stored, r.previous, err = r.readBinding(ctx, r.store, r.session.Key); err != nil {
 		return internal(err)
 	}
 	fingerprint, err := r.fingerprint()
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
-	if r.in, err = r.asked.inputs(r.m.Params, fingerprint); err != nil {
+	if r.inputs, err = r.session.inputs(r.message.Params, fingerprint); err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
-	r.in.TooLarge = r.Feature.TooLarge(r.old.ThreadID)
-	if r.given, err = r.Feature.given(); err != nil {
+	r.inputs.TooLarge = r.Feature.TooLarge(r.previous.ThreadID)
+	if r.options, err = r.threadOptions(); err != nil {
 		return internal(err)
 	}
-	r.given.Config.UserServers = r.asked.Servers
-	r.run = binding.ThreadRequest{SessionFile: r.asked.Key}
-	r.run.Cwd, _ = r.m.Params.Get("cwd").Text()
-	r.run.Model, _ = r.m.Params.Get("model").Text()
-	r.run.ModelProvider, _ = r.m.Params.Get("modelProvider").Text()
+	r.options.Config.UserServers = r.session.Servers
+	r.request = binding.ThreadRequest{SessionFile: r.session.Key}
+	r.request.Cwd, _ = r.message.Params.Get("cwd").Text()
+	r.request.Model, _ = r.message.Params.Get("model").Text()
+	r.request.ModelProvider, _ = r.message.Params.Get("modelProvider").Text()
 	return nil
 }
 
-// TooLarge reports whether the thread of a session has grown so large that the session gets
-// another. A thread whose file is not found has not: the resume says that it is lost.
+// TooLarge reports whether the rollout file of a thread has reached thread.max_rollout, so that its session gets
+// a new thread. It returns false if there is no file: the resume then reports the lost thread.
 func (f *Feature) TooLarge(id string) bool {
 	most := int64(f.o.Thread().MaxRollout)
 	if most == 0 || id == "" {
@@ -92,10 +92,10 @@ func (f *Feature) TooLarge(id string) bool {
 	return err == nil && size >= most
 }
 
-// fingerprint is that of the tools that a thread is started with now.
+// fingerprint returns the fingerprint of the tools that a new thread gets.
 func (r *request) fingerprint() (string, error) {
 	var offered json.RawMessage
-	if list := r.m.Params.Get("dynamicTools"); list.Kind() != rpc.Absent && list.Kind() != rpc.Null {
+	if list := r.message.Params.Get("dynamicTools"); list.Kind() != rpc.Absent && list.Kind() != rpc.Null {
 		offered = list.Raw()
 	}
 	if r.o.Offered != nil {
@@ -110,8 +110,8 @@ func (r *request) fingerprint() (string, error) {
 	return tools.Fingerprint(offered)
 }
 
-// take makes this process the one that writes the session.
-func (f *Feature) take(ctx context.Context, s *store.Store, session string) error {
+// acquire makes this client of this process the only writer of the session.
+func (f *Feature) acquire(ctx context.Context, s *store.Store, session string) error {
 	here, err := store.CurrentProcess()
 	if err != nil {
 		return internal(err)
@@ -140,8 +140,9 @@ func busy(held *store.HeldError) *rpc.Error {
 	return rpc.WithData(rpc.Errorf(rpc.CodeBusy, "%v; end it, or go on there", held), map[string]any{"sessionKey": held.Session, "holder": held.Holder})
 }
 
-// bound is the binding of a session. A record that can't be read is none: it is set aside.
-func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (store.Binding, binding.Binding, error) {
+// readBinding returns the row and the binding of a session. If the record can't be read, it moves the row aside
+// and returns empty values.
+func (f *Feature) readBinding(ctx context.Context, s *store.Store, session string) (store.Binding, binding.Binding, error) {
 	kept, found, err := s.BindingBySession(ctx, session)
 	if err != nil || !found {
 		return store.Binding{}, binding.Binding{}, err
@@ -157,117 +158,117 @@ func (f *Feature) bound(ctx context.Context, s *store.Store, session string) (st
 	return kept, b, nil
 }
 
-// resume resumes the session's thread. If it can't, it returns an error, or how to recover.
+// resume resumes the session's thread. On a failure it returns an error, or the way to recover.
 func (r *request) resume(ctx context.Context, d binding.Decision) (binding.Recovery, error) {
-	text, err := params.ThreadResume(r.m.Params.Raw(), r.old.ThreadID, r.given)
+	text, err := params.ThreadResume(r.message.Params.Raw(), r.previous.ThreadID, r.options)
 	if err != nil {
 		return binding.Recovery{}, rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
 	var recovery binding.Recovery
-	err = r.ask(ctx, "thread/resume", text, func(a *bridge.ServerResponse, answer *rpc.Envelope) {
-		if failed := failure(answer); failed != nil {
+	err = r.callCodex(ctx, "thread/resume", text, func(a *bridge.ServerResponse, response *rpc.Envelope) {
+		if failed := responseError(response); failed != nil {
 			what := binding.FailureOf(failed)
 			if recovery = binding.AfterResumeFailure(what); recovery.Again {
-				r.o.Log.Info("a session's thread can't be gone on with", "thread", r.old.ThreadID, "reason", recovery.Reason, "error", failed.Message)
+				r.o.Log.Info("a session's thread can't continue", "thread", r.previous.ThreadID, "reason", recovery.Reason, "error", failed.Message)
 				a.Withhold()
 			} else if what == binding.FailureBusy {
 				a.Line = rpc.EncodeError(a.ID, rpc.Errorf(rpc.CodeBusy, "%s", failed.Message))
 			}
 			return
 		}
-		b := binding.NewResumed(r.old, r.run, r.in, said(answer))
-		r.settle(ctx, a, answer, d, b)
+		b := binding.NewResumed(r.previous, r.request, r.inputs, threadResponse(response))
+		r.saveAndReply(ctx, a, response, d, b)
 	})
 	return recovery, err
 }
 
-// start gives the session a new thread, for now or for good.
+// start starts a new thread for the session, which is bound if the decision binds.
 func (r *request) start(ctx context.Context, d binding.Decision) error {
-	if r.in.Plugins.Enabled {
+	if r.inputs.Plugins.Enabled {
 		if err := r.build(ctx); err != nil {
 			return rpc.Errorf(rpc.CodeUpstream, "thread/start: the apps of bridge.plugins can't be looked up: %v; leave them off, or try again", err)
 		}
-		r.given.Config.Apps = r.patch()
+		r.options.Config.Apps = r.patch()
 	}
-	text, err := params.ThreadStart(r.m.Params.Raw(), r.given)
+	text, err := params.ThreadStart(r.message.Params.Raw(), r.options)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "%v", err)
 	}
-	return r.ask(ctx, "thread/start", text, func(a *bridge.ServerResponse, answer *rpc.Envelope) {
-		if failure(answer) != nil {
-			return // the client is told; the binding stays
+	return r.callCodex(ctx, "thread/start", text, func(a *bridge.ServerResponse, response *rpc.Envelope) {
+		if responseError(response) != nil {
+			return // the client gets the error; the binding stays
 		}
-		b, err := binding.NewStarted(r.run, r.in, said(answer))
+		b, err := binding.NewStarted(r.request, r.inputs, threadResponse(response))
 		if err != nil {
 			a.Line = rpc.EncodeError(a.ID, internal(err))
 			return
 		}
-		r.settle(ctx, a, answer, d, b)
+		r.saveAndReply(ctx, a, response, d, b)
 	})
 }
 
-// ask asks Codex in the client's place. on gets the answer as the features behind have left it.
-func (r *request) ask(ctx context.Context, method string, text json.RawMessage, on func(*bridge.ServerResponse, *rpc.Envelope)) error {
-	m, err := message(r.m.ID, method, text)
+// callCodex sends a request in place of the client's. on gets the response after the later features.
+func (r *request) callCodex(ctx context.Context, method string, text json.RawMessage, on func(*bridge.ServerResponse, *rpc.Envelope)) error {
+	m, err := message(r.message.ID, method, text)
 	if err != nil {
 		return internal(err)
 	}
-	return r.aside.Call(ctx, m, func(a *bridge.ServerResponse) {
-		answer, err := rpc.ParseEnvelope(a.Line)
-		if err != nil { // it was read once, and rewritten here
+	return r.async.Call(ctx, m, func(a *bridge.ServerResponse) {
+		response, err := rpc.ParseEnvelope(a.Line)
+		if err != nil { // a feature's rewrite is no JSON
 			a.Line = rpc.EncodeError(a.ID, internal(err))
 			return
 		}
-		on(a, answer)
+		on(a, response)
 	})
 }
 
-// settle keeps what has become of the session, and tells the client.
-func (r *request) settle(ctx context.Context, a *bridge.ServerResponse, answer *rpc.Envelope, d binding.Decision, b binding.Binding) {
+// saveAndReply stores the binding, and adds the result of the session to the response.
+func (r *request) saveAndReply(ctx context.Context, a *bridge.ServerResponse, response *rpc.Envelope, d binding.Decision, b binding.Binding) {
 	b = b.Stamped(r.o.Now())
-	b.KeepLimits(r.m.Params, answer.Root().Get("result"))
-	told := newSessionResult(d, b)
+	b.KeepLimits(r.message.Params, response.Root().Get("result"))
+	reply := newSessionResult(d, b)
 	kept := store.Binding{
-		Session: r.asked.Key, Thread: b.ThreadID, Record: string(binding.Encode(b)),
-		Action: told.Action, Reason: string(d.Reason), PreviousThread: r.kept.Thread, Updated: r.o.Now(),
+		Session: r.session.Key, Thread: b.ThreadID, Record: string(binding.Encode(b)),
+		Action: reply.Action, Reason: string(d.Reason), PreviousThread: r.stored.Thread, Updated: r.o.Now(),
 	}
-	if b.ThreadID == r.kept.Thread || r.kept.Thread == "" {
-		kept.PreviousThread = r.kept.PreviousThread
+	if b.ThreadID == r.stored.Thread || r.stored.Thread == "" {
+		kept.PreviousThread = r.stored.PreviousThread
 	}
 	if d.Action == binding.ActionResume || !d.Action.Binds() {
-		kept.Mode = r.kept.Mode
+		kept.Mode = r.stored.Mode
 	}
 	if d.Action == binding.ActionRotate {
 		kept.Action = "rotated"
 	}
 	if !d.Action.Binds() {
 		kept.Action = "transient"
-		kept.Thread, kept.Record, kept.PreviousThread = r.kept.Thread, r.kept.Record, r.kept.PreviousThread
+		kept.Thread, kept.Record, kept.PreviousThread = r.stored.Thread, r.stored.Record, r.stored.PreviousThread
 	}
-	r.amending.Lock()
+	r.updating.Lock()
 	err := r.store.PutBinding(context.WithoutCancel(ctx), kept)
-	r.amending.Unlock()
+	r.updating.Unlock()
 	if err != nil {
 		r.o.Log.Error("a session's thread can't be stored; the client gets an error", "thread", b.ThreadID, "error", err)
 		a.Line = rpc.EncodeError(a.ID, internal(err))
 		return
 	}
-	result := answer.Root().Get("result")
-	t := thread{bootstrapped: d.Action == binding.ActionResume && r.old.ContextEngine != nil && r.old.ContextEngine.Projection != nil}
+	result := response.Root().Get("result")
+	t := thread{bootstrapped: d.Action == binding.ActionResume && r.previous.ContextEngine != nil && r.previous.ContextEngine.Projection != nil}
 	t.fresh = d.Action != binding.ActionResume
 	if d.Action.Binds() {
-		t.session, t.trigger = r.asked.Key, params.Trigger(kept.Mode)
+		t.session, t.trigger = r.session.Key, params.Trigger(kept.Mode)
 	}
-	r.opened(r.m.Params, result, t)
-	r.o.Log.Info("a session has its thread", "thread", b.ThreadID, "action", told.Action, "reason", d.Reason)
-	patch := rpc.NewEnvelopePatch(answer)
-	patch.Set(result, "bridge", rpc.Encode(told))
+	r.recordThread(r.message.Params, result, t)
+	r.o.Log.Info("a session has its thread", "thread", b.ThreadID, "action", reply.Action, "reason", d.Reason)
+	patch := rpc.NewEnvelopePatch(response)
+	patch.Set(result, "bridge", rpc.Encode(reply))
 	a.Line = patch.Bytes()
 }
 
-// said is what Codex has said of a thread.
-func said(answer *rpc.Envelope) binding.ThreadResponse {
-	result := answer.Root().Get("result")
+// threadResponse returns the parts of Codex's response that a binding needs.
+func threadResponse(response *rpc.Envelope) binding.ThreadResponse {
+	result := response.Root().Get("result")
 	var a binding.ThreadResponse
 	a.Thread, _ = result.Get("thread").Get("id").Text()
 	a.Model, _ = result.Get("model").Text()
@@ -275,9 +276,9 @@ func said(answer *rpc.Envelope) binding.ThreadResponse {
 	return a
 }
 
-// failure is the error of an answer, nil when it has a result.
-func failure(answer *rpc.Envelope) *rpc.Error {
-	failed := answer.Root().Get("error")
+// responseError returns the error of a response; nil if it has a result.
+func responseError(response *rpc.Envelope) *rpc.Error {
+	failed := response.Root().Get("error")
 	if !failed.Exists() {
 		return nil
 	}

@@ -9,21 +9,21 @@ import (
 	"codex-bridge.example/lifecycle/params"
 )
 
-// Session makes this process the one that writes a session, and returns its binding; one
-// without a thread for a session that has none.
+// Session makes this process the writer of a session, and returns its binding, which has no thread if the session
+// has none.
 func (f *Feature) Session(ctx context.Context, session string) (binding.Binding, error) {
 	s, err := f.o.Store(ctx)
 	if err != nil {
 		return binding.Binding{}, err
 	}
-	if err := f.take(ctx, s, session); err != nil {
+	if err := f.acquire(ctx, s, session); err != nil {
 		return binding.Binding{}, err
 	}
-	_, b, err := f.bound(ctx, s, session)
+	_, b, err := f.readBinding(ctx, s, session)
 	return b, err
 }
 
-// SessionOf is the session that a thread belongs to; "" none.
+// SessionOf returns the session of a thread; "" if it has none.
 func (f *Feature) SessionOf(ctx context.Context, thread string) (string, error) {
 	if t, ok := f.known.get(thread); ok && t.session != "" {
 		return t.session, nil
@@ -36,45 +36,42 @@ func (f *Feature) SessionOf(ctx context.Context, thread string) (string, error) 
 	return b.Session, err
 }
 
-// ThreadOf returns the thread of a session; "" if it has none. Unlike Session, it takes the session
-// from no other process.
+// ThreadOf returns the thread of a session; "" if it has none. Unlike Session, it acquires nothing.
 func (f *Feature) ThreadOf(ctx context.Context, session string) (string, error) {
-	b, err := f.stored(ctx, session)
+	b, err := f.storedBinding(ctx, session)
 	return b.ThreadID, err
 }
 
-// stored returns the binding of a session.
-func (f *Feature) stored(ctx context.Context, session string) (binding.Binding, error) {
+// storedBinding returns the binding of a session.
+func (f *Feature) storedBinding(ctx context.Context, session string) (binding.Binding, error) {
 	s, err := f.o.Store(ctx)
 	if err != nil {
 		return binding.Binding{}, err
 	}
-	_, b, err := f.bound(ctx, s, session)
+	_, b, err := f.readBinding(ctx, s, session)
 	return b, err
 }
 
-// OpenSession returns the session of an open thread; "" for a thread that belongs to none, or is
-// not open. It reads memory only.
+// OpenSession returns the session of an open thread; "" if it has none or is not open. It reads memory only.
 func (f *Feature) OpenSession(thread string) string {
 	t, _ := f.known.get(thread)
 	return t.session
 }
 
-// Open tells whether a thread is open in this Codex, as far as was seen here.
+// Open reports whether this client has opened a thread that Codex has not unloaded.
 func (f *Feature) Open(thread string) bool {
 	_, ok := f.known.get(thread)
 	return ok
 }
 
-// Bound returns the binding of the session that a thread belongs to. For a thread of no
-// session it has nothing but the thread's id.
+// Bound returns the binding of a thread's session. For a thread without a session, it has only the thread's id.
 func (f *Feature) Bound(ctx context.Context, thread string) (binding.Binding, error) {
 	session, err := f.SessionOf(ctx, thread)
 	if err != nil || session == "" {
 		return binding.Binding{ThreadID: thread}, err
 	}
-	b, err := f.stored(ctx, session)
-	if !b.IsOf(thread) { // the session has gone on to another
+	b, err := f.storedBinding(ctx, session)
+	if !b.IsOf(thread) { // the session has another thread
 		b = binding.Binding{ThreadID: thread}
 	}
 	return b, err
@@ -100,25 +97,24 @@ func (f *Feature) Fresh(thread string) bool {
 	return t.fresh
 }
 
-// All are the open threads.
+// All returns the ids of the open threads.
 func (f *Feature) All() []string { return f.known.all() }
 
-// Resumed says that the thread of a session was resumed as the thread of that id, another
-// one where the configuration has it forked.
+// Resumed records that the thread of a session was resumed as the thread id, which differs after a fork.
 func (f *Feature) Resumed(ctx context.Context, session, was, id string) error {
 	mode := ""
-	err := f.amend(ctx, session, was, func(kept *store.Binding, b *binding.Binding) {
-		mode = kept.Mode
+	err := f.updateBinding(ctx, session, was, func(row *store.Binding, b *binding.Binding) {
+		mode = row.Mode
 		if id != was {
-			kept.Thread, kept.PreviousThread, b.ThreadID = id, was, id
+			row.Thread, row.PreviousThread, b.ThreadID = id, was, id
 		}
 	})
 	f.known.bind(id, session, params.Trigger(mode))
 	return err
 }
 
-// Replace has a start of the session make another thread, for a reason, in the place of the one
-// that it has; until that has started it keeps this one. It counts until undo.
+// Replace makes the next thread/start of a session start a new thread, with a reason. The session keeps its
+// thread until the new one has started. undo cancels it.
 func (f *Feature) Replace(session, thread string, reason binding.Reason) (undo func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,14 +126,14 @@ func (f *Feature) Replace(session, thread string, reason binding.Reason) (undo f
 	}
 }
 
-// replaced is a thread that is not gone on with.
+// replaced is a thread that a new one replaces.
 type replaced struct {
 	thread string
 	reason binding.Reason
 }
 
-// notThis is why a session's thread is not gone on with, whatever there is to decide; "" nothing.
-func (f *Feature) notThis(session, thread string) binding.Reason {
+// replacementReason returns the reason of Replace for a session's thread; "" if there is none.
+func (f *Feature) replacementReason(session, thread string) binding.Reason {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r := f.replaced[session]; thread != "" && r.thread == thread {
@@ -152,7 +148,7 @@ func (f *Feature) TriggerInstructions() params.TriggerInstructions {
 	return params.TriggerInstructions{Cron: t.CronInstructions, Heartbeat: t.HeartbeatInstructions}
 }
 
-// Change changes what a session is bound with, if it is still that thread's.
+// Change changes the binding of a session if it still has that thread.
 func (f *Feature) Change(ctx context.Context, session, thread string, change func(*binding.Binding)) error {
-	return f.amend(ctx, session, thread, func(_ *store.Binding, b *binding.Binding) { change(b) })
+	return f.updateBinding(ctx, session, thread, func(_ *store.Binding, b *binding.Binding) { change(b) })
 }

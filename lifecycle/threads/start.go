@@ -11,51 +11,52 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// starts is thread/start of the client.
-func (f *Feature) starts(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+// threadStart handles a thread/start.
+func (f *Feature) threadStart(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
 	if f.o.Known() && call.Params.Get("bridge").Exists() {
-		return f.startsSession(call)
+		return f.sessionStart(call)
 	}
 	if t := f.o.Thread(); t.On {
-		o, err := f.given()
+		o, err := f.threadOptions()
 		if err != nil {
 			return internal(err)
 		}
-		if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.AddToRequest(asked, o) }); failed != nil {
+		if failed := f.rewrite(call, func(raw json.RawMessage) (json.RawMessage, error) { return params.AddToRequest(raw, o) }); failed != nil {
 			return failed
 		}
 	}
-	f.note(call)
+	f.recordOnResponse(call)
 	return nil
 }
 
-func (f *Feature) startsSession(call *bridge.ClientMessage) *rpc.Error {
-	m, failed := cloned(call)
+// sessionStart handles a thread/start with bridge.sessionKey.
+func (f *Feature) sessionStart(call *bridge.ClientMessage) *rpc.Error {
+	m, failed := cloneRequest(call)
 	if failed != nil {
 		return failed
 	}
-	asked, err := readSession(m.Params)
+	session, err := readSession(m.Params)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "thread/start: %v", err)
 	}
-	if asked == nil { // null: a plain one
-		f.note(call)
+	if session == nil { // bridge is null
+		f.recordOnResponse(call)
 		return nil
 	}
-	call.HandleAsync(func(ctx context.Context, aside *bridge.AsyncRequest) {
-		r := &request{Feature: f, m: m, asked: asked, aside: aside}
-		if err := f.inLine(ctx, asked.Key, r.answer); err != nil {
-			aside.Reply(rpc.EncodeError(m.ID, err))
+	call.HandleAsync(func(ctx context.Context, async *bridge.AsyncRequest) {
+		r := &request{Feature: f, message: m, session: session, async: async}
+		if err := f.serialize(ctx, session.Key, r.respond); err != nil {
+			async.Reply(rpc.EncodeError(m.ID, err))
 		}
 	})
 	return nil
 }
 
-// opens is thread/resume and thread/fork of the client.
-func (f *Feature) opens(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
+// threadOpen handles thread/resume and thread/fork.
+func (f *Feature) threadOpen(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
@@ -63,25 +64,25 @@ func (f *Feature) opens(_ context.Context, call *bridge.ClientMessage) *rpc.Erro
 		if call.Method != "thread/resume" {
 			return rpc.Errorf(rpc.CodeInvalidParams, "%s: bridge is for thread/start and thread/resume; leave it out, and resume the fork with bridge.sessionKey", call.Method)
 		}
-		return f.resumesSession(call)
+		return f.sessionResume(call)
 	}
 	if f.o.Thread().On {
-		o, err := f.given()
+		o, err := f.threadOptions()
 		if err != nil {
 			return internal(err)
 		}
-		o = params.Options{Config: o.Config} // the others are of a new thread
+		o = params.Options{Config: o.Config} // the other options are for new threads
 		if o.Config.HasChanges() {
-			if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.AddToRequest(asked, o) }); failed != nil {
+			if failed := f.rewrite(call, func(raw json.RawMessage) (json.RawMessage, error) { return params.AddToRequest(raw, o) }); failed != nil {
 				return failed
 			}
 		}
 	}
-	f.note(call)
-	return f.forking(call)
+	f.recordOnResponse(call)
+	return f.forkIfStale(call)
 }
 
-// rewrite puts other parameters in the place of the client's, for who comes after.
+// rewrite replaces the parameters of a request for the later features and Codex.
 func (f *Feature) rewrite(call *bridge.ClientMessage, with func(json.RawMessage) (json.RawMessage, error)) *rpc.Error {
 	if call.Truncated() {
 		return tooManyValues(call)
@@ -98,40 +99,39 @@ func (f *Feature) rewrite(call *bridge.ClientMessage, with func(json.RawMessage)
 	return nil
 }
 
-// note takes note of the model of a thread that a client opens which may speak of its
-// turns' triggers.
-func (f *Feature) note(call *bridge.ClientMessage) {
+// recordOnResponse records the thread of a request when Codex has opened it.
+func (f *Feature) recordOnResponse(call *bridge.ClientMessage) {
 	if !f.o.Known() {
 		return
 	}
-	asked := call.Params
+	request := call.Params
 	call.OnResponse(func(a *bridge.ServerResponse) {
 		if result := a.Result(); result.Get("thread").Exists() {
-			f.opened(asked, result, thread{})
+			f.recordThread(request, result, thread{})
 		}
 	})
 }
 
-// opened takes note of a thread by the request and Codex's answer.
-func (f *Feature) opened(asked, result rpc.Value, t thread) {
+// recordThread records an open thread from the request and Codex's response.
+func (f *Feature) recordThread(request, result rpc.Value, t thread) {
 	id, _ := result.Get("thread").Get("id").Text()
 	t.model, _ = result.Get("model").Text()
 	t.cwd, _ = result.Get("cwd").Text()
 	t.effort, _ = result.Get("reasoningEffort").Text()
-	t.approval, t.sandbox = limitsInForce(result, "sandbox")
-	t.excluded = excludedBySandbox(result.Get("sandbox")).And(binding.Excluded(asked.Get("config")))
+	t.approval, t.sandbox = effectiveLimits(result, "sandbox")
+	t.excluded = excludedBySandbox(result.Get("sandbox")).And(binding.Excluded(request.Get("config")))
 	f.known.put(id, t)
 }
 
-// limitsInForce returns the approval policy and the sandbox mode that Codex reports; "" for one that is no word.
-func limitsInForce(reported rpc.Value, member string) (approval, sandbox string) {
+// effectiveLimits returns the approval policy and the sandbox mode that Codex reports; "" for one without a name.
+func effectiveLimits(reported rpc.Value, member string) (approval, sandbox string) {
 	approval, _ = reported.Get("approvalPolicy").Text()
 	kind, _ := reported.Get(member).Get("type").Text()
 	return approval, setting.ThreadSandbox(kind)
 }
 
-// given is what every new thread is given.
-func (f *Feature) given() (params.Options, error) {
+// threadOptions returns the options that [thread] sets for new threads.
+func (f *Feature) threadOptions() (params.Options, error) {
 	t := f.o.Thread()
 	o := params.Options{ServiceName: t.ServiceName, Instructions: t.DeveloperInstructions}
 	o.Config.CodeMode, o.Config.Lightweight = params.CodeModeOf(t.CodeMode), t.Lightweight

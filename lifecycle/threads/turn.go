@@ -13,13 +13,13 @@ import (
 	"codex-bridge.example/rpc"
 )
 
-// takesTurn gives a turn the mode of what started it. A mode stays until another is sent,
-// so that the ordinary turn after another one gets one, too.
-func (f *Feature) takesTurn(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
+// turnStart sets the collaboration mode of a turn by its trigger. Codex keeps a mode until it gets another, so a
+// user's turn after one with another trigger gets a mode, too.
+func (f *Feature) turnStart(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if !f.o.Known() || call.Kind != rpc.Request || call.Params.Kind() != rpc.Object {
 		return nil
 	}
-	trigger, said, err := readTrigger(call.Params)
+	trigger, isSet, err := readTrigger(call.Params)
 	if err != nil {
 		return rpc.Errorf(rpc.CodeInvalidParams, "turn/start: %v", err)
 	}
@@ -32,7 +32,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.ClientMessage) *rp
 			}
 		})
 	}
-	if !said && !trigger.Differs(now.trigger) {
+	if !isSet && !trigger.Differs(now.trigger) {
 		return nil
 	}
 	if trigger == "" {
@@ -51,7 +51,7 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.ClientMessage) *rp
 			return rpc.Errorf(rpc.CodeInvalidParams, "turn/start: bridge.trigger: %v; open the thread here, or name its model", err)
 		}
 	}
-	if failed := f.rewrite(call, func(asked json.RawMessage) (json.RawMessage, error) { return params.WithMode(asked, mode) }); failed != nil {
+	if failed := f.rewrite(call, func(raw json.RawMessage) (json.RawMessage, error) { return params.WithMode(raw, mode) }); failed != nil {
 		return failed
 	}
 	if mode != nil {
@@ -61,22 +61,22 @@ func (f *Feature) takesTurn(ctx context.Context, call *bridge.ClientMessage) *rp
 			}
 			of := ""
 			f.known.change(id, func(t *thread) { t.trigger, of = trigger, t.session })
-			// Measured: it is the thread's after a cold resume, too.
-			keep := func(kept *store.Binding, _ *binding.Binding) { kept.Mode = string(trigger) }
+			// Measured: the thread has the mode after a cold resume, too.
+			keep := func(row *store.Binding, _ *binding.Binding) { row.Mode = string(trigger) }
 			if of == "" {
 				return
 			}
-			if err := f.amend(context.WithoutCancel(ctx), of, id, keep); err != nil {
-				f.o.Log.Error("the mode of a session's thread can't be kept", "thread", id, "error", err)
+			if err := f.updateBinding(context.WithoutCancel(ctx), of, id, keep); err != nil {
+				f.o.Log.Error("the mode of a session's thread can't be row", "thread", id, "error", err)
 			}
 		})
 	}
 	return nil
 }
 
-// settingsUpdated takes note of what Codex says is in force in a thread.
-func (f *Feature) settingsUpdated(ctx context.Context, said *bridge.ServerMessage) {
-	p := said.Root().Get("params")
+// settingsUpdated records the settings that Codex reports for a thread.
+func (f *Feature) settingsUpdated(ctx context.Context, notification *bridge.ServerMessage) {
+	p := notification.Root().Get("params")
 	id, _ := p.Get("threadId").Text()
 	settings := p.Get("threadSettings")
 	model, ok := settings.Get("model").Text()
@@ -90,7 +90,7 @@ func (f *Feature) settingsUpdated(ctx context.Context, said *bridge.ServerMessag
 			changed = t.session
 		}
 		t.model, t.effort = model, effort
-		t.approval, t.sandbox = limitsInForce(settings, "sandboxPolicy")
+		t.approval, t.sandbox = effectiveLimits(settings, "sandboxPolicy")
 		if t.sandbox == setting.WorkspaceWrite {
 			t.excluded = excludedBySandbox(settings.Get("sandboxPolicy"))
 		}
@@ -102,14 +102,13 @@ func (f *Feature) settingsUpdated(ctx context.Context, said *bridge.ServerMessag
 	if err := f.Change(ctx, changed, id, func(b *binding.Binding) {
 		b.Model, b.ModelProvider = model, cmp.Or(provider, b.ModelProvider)
 	}); err != nil {
-		f.o.Log.Error("the model of a session's thread can't be kept", "thread", id, "error", err)
+		f.o.Log.Error("the model of a session's thread can't be row", "thread", id, "error", err)
 	}
 }
 
-// turnCompleted gives a session's thread up where a turn has shown that it can't be gone
-// on with.
-func (f *Feature) turnCompleted(ctx context.Context, said *bridge.ServerMessage) {
-	p := said.Root().Get("params")
+// turnCompleted abandons a session's thread if a failed turn shows that it can't continue.
+func (f *Feature) turnCompleted(ctx context.Context, notification *bridge.ServerMessage) {
+	p := notification.Root().Get("params")
 	id, _ := p.Get("threadId").Text()
 	failed := p.Get("turn").Get("error")
 	t, ok := f.known.get(id)
@@ -124,13 +123,13 @@ func (f *Feature) turnCompleted(ctx context.Context, said *bridge.ServerMessage)
 	if recovery.Keep {
 		return
 	}
-	if err := f.giveUp(ctx, t.session, id, recovery.Reason); err != nil {
+	if err := f.abandon(ctx, t.session, id, recovery.Reason); err != nil {
 		f.o.Log.Error("a session's thread can't be given up", "thread", id, "error", err)
 	}
 }
 
-// closed forgets a thread that Codex has put away. Its session stays this process's.
-func (f *Feature) closed(_ context.Context, said *bridge.ServerMessage) {
-	id, _ := said.Root().Get("params").Get("threadId").Text()
+// threadClosed forgets a thread that Codex has unloaded. This process still writes its session.
+func (f *Feature) threadClosed(_ context.Context, notification *bridge.ServerMessage) {
+	id, _ := notification.Root().Get("params").Get("threadId").Text()
 	f.known.forget(id)
 }
