@@ -43,7 +43,7 @@ func (a *AsyncRequest) Call(ctx context.Context, m *rpc.Message, on func(*Server
 		return nil
 	}}})
 	var err *rpc.Error
-	if refused := a.p.inTurn(ctx, m, func() { err = a.p.route(ctx, message, routes) }); refused != nil {
+	if refused := a.p.inOrder(ctx, m, func() { err = a.p.route(ctx, message, routes) }); refused != nil {
 		err = refused
 	}
 	if err != nil {

@@ -101,7 +101,7 @@ func (p *Conn) callAsClient(ctx context.Context, method string, params any, fold
 	go func() { // ends when the request is sent or, before that, ctx ends
 		msg := &ClientMessage{Message: m, Line: m.Bytes(), FolderAdded: folderAdded, internal: true}
 		var err *rpc.Error
-		if busy := p.p.inTurn(ctx, m, func() { err = p.p.route(ctx, msg, p.p.routesAfter(p.feature, method)) }); busy != nil {
+		if busy := p.p.inOrder(ctx, m, func() { err = p.p.route(ctx, msg, p.p.routesAfter(p.feature, method)) }); busy != nil {
 			err = busy
 		}
 		if err != nil {

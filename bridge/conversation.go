@@ -7,7 +7,7 @@ import (
 )
 
 // conversation has all state of messages in flight: pending requests, the client's messages
-// that wait for their turn, and lines to be written. One mutex guards it, so related changes
+// that wait, and lines to be written. One mutex guards it, so related changes
 // become visible together. It is not held during waits, writes and calls of handlers.
 type conversation struct {
 	mu      sync.Mutex
@@ -27,7 +27,7 @@ type conversation struct {
 
 const (
 	// maxAsyncRequests is the maximum number of requests that features answer by other requests. Their
-	// size has the limit of messages that wait for their turn.
+	// size has the limit of messages that wait.
 	maxAsyncRequests = 4096
 	// maxReplies is the maximum number of replies that wait for a Codex that does not read. At
 	// this number, or at maxToCodex with two or more replies, the bridge stops reading Codex.

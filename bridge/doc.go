@@ -27,7 +27,7 @@
 //
 // # Limits
 //
-// Messages of the client that wait for their turn: 16 MiB plus one message of maximum size. A
+// Messages of the client that wait: 16 MiB plus one message of maximum size. A
 // request beyond that gets error -32015. The same holds for requests that features answer by
 // other requests, such as those that a person is asked about.
 //

@@ -163,7 +163,7 @@ func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) *os.ProcessState
 			p.opts.OnExit(state)
 		}
 		p.state.asyncRequests.wait()
-		p.state.await(func() bool { return p.state.schedule.turns == 0 })
+		p.state.await(func() bool { return p.state.schedule.entries == 0 })
 		p.failPending()
 		p.state.toClient.awaitIdle()
 	}()
@@ -218,7 +218,7 @@ func (p *Proxy) wait(stop <-chan os.Signal) (requested bool) {
 		case <-clientDone:
 			clientDone, requested = nil, true
 			go func() { // ends after the client's last message, or with Codex
-				p.state.await(func() bool { return p.state.schedule.turns == 0 })
+				p.state.await(func() bool { return p.state.schedule.entries == 0 })
 				if p.opts.Upstream != nil {
 					p.awaitResponses()
 				}

@@ -13,7 +13,7 @@ import (
 )
 
 // reader reads the client's messages, in one goroutine at a time. That goroutine also handles
-// a message whose turn has come. If that takes long, another goroutine continues to read,
+// a message that need not wait. If that takes long, another goroutine continues to read,
 // so that later messages need not wait.
 type reader struct {
 	p        *Proxy
@@ -121,7 +121,7 @@ func (r *reader) receive(m *rpc.Message) (kept, replaced bool) {
 		if len(routes) == 0 && !at.immediate {
 			at = order{exclusive: true} // features must not change the order of other messages
 		}
-		return r.takeTurn(at, msg, func() { p.handle(r.ctx, msg, routes) })
+		return r.handleInOrder(at, msg, func() { p.handle(r.ctx, msg, routes) })
 	}
 	return r.receiveResponse(msg, nil, m.Bytes())
 }
@@ -155,7 +155,7 @@ func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error, line
 	case ok && request.response != nil:
 		p.deliverClientResponse(request, m, unreadable)
 	case ok && len(request.handlers) > 0:
-		return r.takeTurn(order{immediate: true, unbounded: true}, msg, func() {
+		return r.handleInOrder(order{immediate: true, unbounded: true}, msg, func() {
 			reply := &ClientResponse{Message: m, Line: m.Bytes(), Received: line, Unreadable: unreadable}
 			for _, f := range request.handlers {
 				if f(reply); reply.withheld {
@@ -170,7 +170,7 @@ func (r *reader) receiveResponse(msg *ClientMessage, unreadable *rpc.Error, line
 	case unreadable != nil: // the client has its error
 		_ = p.logRefused(r.ctx, nil, line, unreadable)
 	default:
-		return r.takeTurn(order{lane: unsolicitedLane}, msg, func() { p.handle(r.ctx, msg, unsolicited) })
+		return r.handleInOrder(order{lane: unsolicitedLane}, msg, func() { p.handle(r.ctx, msg, unsolicited) })
 	}
 	return false, false
 }
@@ -182,19 +182,19 @@ const (
 	handedOver        // another goroutine has taken over
 )
 
-// takeTurn handles a message at once, or queues it until its turn.
-func (r *reader) takeTurn(at order, msg *ClientMessage, handle func()) (kept, replaced bool) {
+// handleInOrder handles a message at once, or queues it behind earlier ones of its thread.
+func (r *reader) handleInOrder(at order, msg *ClientMessage, handle func()) (kept, replaced bool) {
 	p := r.p
-	t := &turn{order: at, bytes: msg.Size()}
+	t := &entry{order: at, bytes: msg.Size()}
 	msg.letReadsPass = func() { p.state.letReadsPass(t) }
 	t.start = func() {
-		defer p.state.endTurn(t)
+		defer p.state.dequeue(t)
 		handle()
 	}
 	if !at.immediate {
 		p.state.toCodex.awaitWrite() // while Codex does not read, a queued message could not be sent
 	}
-	now, refused := p.state.beginTurn(t, p.maxWaiting())
+	now, refused := p.state.enqueue(t, p.maxWaiting())
 	if refused != nil {
 		p.reject(msg, refused)
 		return false, false

@@ -12,22 +12,22 @@ import (
 // a disk. The package documentation states the order. The conversation's mutex guards it.
 type schedule struct {
 	// lanes are the lanes with a message being handled, and the messages queued behind it.
-	lanes map[string][]*turn
+	lanes map[string][]*entry
 	// yielding are the messages being handled that let reads pass, by lane.
-	yielding map[string]*turn
+	yielding map[string]*entry
 	// backlog is the queue behind an exclusive message that is handled, or is first in it.
-	backlog       []*turn
+	backlog       []*entry
 	exclusive     bool // an exclusive message is being handled
-	turns         int  // messages queued or being handled
+	entries       int  // messages queued or being handled
 	bytes         int  // their size
 	parallelLanes int  // number of lanes created for parallel messages
 }
 
-// turn is a message in the schedule.
-type turn struct {
+// entry is a message in the schedule.
+type entry struct {
 	order
 	bytes int
-	start func() // called in a new goroutine if the turn does not come at once
+	start func() // called in a new goroutine if the message has to wait
 	ended bool
 }
 
@@ -52,13 +52,13 @@ const (
 	threadLane      = "thread " // + thread id
 	parallelLane    = "alone "  // + number
 
-	maxTurns = 4096 // messages queued or being handled
+	maxEntries = 4096 // messages queued or being handled
 	// maxWaiting is their maximum size in bytes, besides one message of Options.MaxMessage.
 	maxWaiting = 16 << 20
 )
 
 func newSchedule() schedule {
-	return schedule{lanes: make(map[string][]*turn), yielding: make(map[string]*turn)}
+	return schedule{lanes: make(map[string][]*entry), yielding: make(map[string]*entry)}
 }
 
 // orderOf returns the order of a request or notification.
@@ -80,23 +80,23 @@ func (p *Proxy) orderOf(m *rpc.Message) order {
 func (c *conversation) isIdle() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.schedule.turns == 0
+	return c.schedule.entries == 0
 }
 
-// beginTurn adds a message. now reports whether its turn has come; otherwise t.start is called
-// later. The caller calls endTurn after handling it. Beyond the limits the message is refused.
-func (c *conversation) beginTurn(t *turn, maxBytes int) (now bool, refused *rpc.Error) {
+// enqueue adds a message. now reports whether it need not wait; otherwise t.start is called
+// later. The caller calls dequeue after handling it. Beyond the limits the message is refused.
+func (c *conversation) enqueue(t *entry, maxBytes int) (now bool, refused *rpc.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.schedule
-	maxTurns := maxTurns
+	maxEntries := maxEntries
 	if t.immediate {
-		maxTurns, maxBytes = 2*maxTurns, 2*maxBytes
+		maxEntries, maxBytes = 2*maxEntries, 2*maxBytes
 	}
-	if s.turns > 0 && !t.unbounded && (s.turns >= maxTurns || s.bytes+t.bytes > maxBytes) {
-		return false, rpc.Errorf(rpc.CodeBusy, "%d messages (%d bytes) are queued already; wait for answers, and try again", s.turns, s.bytes)
+	if s.entries > 0 && !t.unbounded && (s.entries >= maxEntries || s.bytes+t.bytes > maxBytes) {
+		return false, rpc.Errorf(rpc.CodeBusy, "%d messages (%d bytes) are queued already; wait for answers, and try again", s.entries, s.bytes)
 	}
-	s.turns++
+	s.entries++
 	s.bytes += t.bytes
 	switch {
 	case t.immediate:
@@ -109,7 +109,7 @@ func (c *conversation) beginTurn(t *turn, maxBytes int) (now bool, refused *rpc.
 }
 
 // enter starts the turn of t and returns true, or queues t and returns false.
-func (s *schedule) enter(t *turn) bool {
+func (s *schedule) enter(t *entry) bool {
 	if t.exclusive {
 		if len(s.lanes) > 0 {
 			s.backlog = append(s.backlog, t)
@@ -131,7 +131,7 @@ func (s *schedule) enter(t *turn) bool {
 }
 
 // occupy makes t the message being handled in its lane, which must be free.
-func (s *schedule) occupy(t *turn) {
+func (s *schedule) occupy(t *entry) {
 	if t.parallel {
 		s.parallelLanes++
 		t.lane = parallelLane + strconv.Itoa(s.parallelLanes)
@@ -140,14 +140,14 @@ func (s *schedule) occupy(t *turn) {
 }
 
 // pass makes t a message being handled in a lane of its own.
-func (s *schedule) pass(t *turn) {
+func (s *schedule) pass(t *entry) {
 	t.parallel = true
 	s.occupy(t)
 }
 
 // letReadsPass starts the reads that come next in the lane of t, and lets later ones pass, while t is
 // being handled.
-func (c *conversation) letReadsPass(t *turn) {
+func (c *conversation) letReadsPass(t *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.schedule
@@ -163,12 +163,12 @@ func (c *conversation) letReadsPass(t *turn) {
 	}
 }
 
-// endTurn removes a handled message and starts those that waited for it.
-func (c *conversation) endTurn(t *turn) {
+// dequeue removes a handled message and starts those that waited for it.
+func (c *conversation) dequeue(t *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.schedule
-	s.turns--
+	s.entries--
 	s.bytes -= t.bytes
 	t.ended = true
 	switch {
@@ -207,13 +207,13 @@ func (s *schedule) leave(lane string) {
 	delete(s.lanes, lane)
 }
 
-// inTurn handles a message of the bridge in its turn. It waits for the turn at most until ctx
+// inOrder handles a message of the bridge after the earlier ones of its thread. It waits at most until ctx
 // ends.
-func (p *Proxy) inTurn(ctx context.Context, m *rpc.Message, handle func()) *rpc.Error {
+func (p *Proxy) inOrder(ctx context.Context, m *rpc.Message, handle func()) *rpc.Error {
 	came := make(chan struct{})
-	t := &turn{order: p.orderOf(m), bytes: m.Size()}
+	t := &entry{order: p.orderOf(m), bytes: m.Size()}
 	t.start = func() { close(came) }
-	now, refused := p.state.beginTurn(t, p.maxWaiting())
+	now, refused := p.state.enqueue(t, p.maxWaiting())
 	if refused != nil {
 		return refused
 	}
@@ -221,14 +221,14 @@ func (p *Proxy) inTurn(ctx context.Context, m *rpc.Message, handle func()) *rpc.
 		select {
 		case <-came:
 		case <-ctx.Done():
-			go func() { // ends when the turn comes; it is not used
+			go func() { // ends when the message need not wait; it is not handled
 				<-came
-				p.state.endTurn(t)
+				p.state.dequeue(t)
 			}()
 			return rpc.Errorf(rpc.CodeDeadline, "%s was not sent, since an earlier message is still being handled: %v", m.Method, problem.Text(context.Cause(ctx)))
 		}
 	}
-	defer p.state.endTurn(t)
+	defer p.state.dequeue(t)
 	handle()
 	return nil
 }

@@ -188,7 +188,7 @@ var specs = map[string]spec{
 	"trace.max_file":  {doc: "A trace file ends at this size.", minimum: int64(KiB), maximum: 1024 * int64(GiB)},
 	"trace.keep":      {doc: "How long a trace, or an agent's log, is kept after its last event; 0s: for good.", minimum: 0, maximum: 87600 * hour},
 
-	"transcript":         {doc: "The searchable copy of conversations."},
+	"transcript":         {doc: "The searchable copy of threads."},
 	"transcript.enabled": {doc: "Keep transcripts."},
 	"transcript.keep":    {doc: "How long a record is kept; 0s: for good.", minimum: 0, maximum: 87600 * hour},
 

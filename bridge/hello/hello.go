@@ -1,5 +1,5 @@
 // Package hello implements the bridge's own capability for editors: the offer in initialize,
-// bridge/status and bridge/policy/explain (contract, section 3).
+// bridge/status and bridge/policy/explain.
 //
 // A client without capabilities.bridge sees nothing of it: initialize passes unchanged, and a
 // bridge/… request goes to Codex, which does not know it. A Hello may be used concurrently.

@@ -113,7 +113,7 @@ func (a *assembly) build(client *serve.Client) (err error) {
 		children.setConfig(cfg)
 	}
 	grants := a.Grants()
-	bound, line := a.conversations()
+	bound, line := a.sessions()
 	a.answers = line.Answers
 	people := core.PeopleOptions{Record: recorder, HasPerson: line.Answers, Sessions: sessions{bound, line, a.log}, Unattended: os.Getenv(settings.OwnCodexEnv) == execCodex}
 	if client != nil {
@@ -167,8 +167,8 @@ func (a *assembly) recorder(tracer *trace.Recorder, report *telemetry.Telemetry)
 	return recorder
 }
 
-// conversations are the threads of sessions, and their turns.
-func (a *assembly) conversations() (*threads.Feature, *turns.Feature) {
+// sessions returns the features for the threads of sessions and for their turns.
+func (a *assembly) sessions() (*threads.Feature, *turns.Feature) {
 	home := a.Guard.CodexHome()
 	of := threads.Options{
 		Store: a.shared.record.store, Thread: a.Hooks.Thread, Known: a.Hello.KnowsBridge, Offered: a.tools.OfferedTools, Now: time.Now, Log: a.log,
