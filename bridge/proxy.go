@@ -120,6 +120,18 @@ func NewProxy(o Options) (*Proxy, error) {
 	return p, nil
 }
 
+//	client ──▶ reader ──▶ schedule ──▶ features in order ──▶ requests ──▶ toCodex ──▶ Codex
+//	           fromClient  handleInOrder  route (guard first)  registerRequest
+//	                                         │ refused, or answered
+//	client ◀── toClient ◀────────────────────┘
+//
+//	client ◀── toClient ◀── passed lines, undecoded ◀──────────────── pump ◀── Codex
+//	                  ▲                                                  │ wanted lines
+//	                  └──── features in order ◀──── serverHandler ◀──────┘ fromCodex
+//
+// One goroutine reads the client, one reads Codex, and each side has a writer. A handler that waits leaves
+// reading to another goroutine. conversation has all messages in flight.
+//
 // Run runs the conversation until Codex has exited or the connection to it has ended. It returns Codex's
 // exit status. Signals from stop are passed on to Codex. At the end the handlers of requests without a
 // response have been called.
