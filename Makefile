@@ -15,7 +15,8 @@ CODEX   := $(CURDIR)/$(NPM)/node_modules/.bin/codex
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT   = $(shell git rev-parse HEAD 2>/dev/null)
 DATE     = $(shell TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
-LDFLAGS  = -s -w -X main.Version=$(VERSION) -X main.Commit=$(COMMIT) -X main.Date=$(DATE)
+BUILD    = codex-bridge.example/cmd/codex-bridge/internal/buildinfo
+LDFLAGS  = -s -w -X $(BUILD).Version=$(VERSION) -X $(BUILD).Commit=$(COMMIT) -X $(BUILD).Date=$(DATE)
 LINTER  := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # The other systems; no file of the program is for one architecture alone. .ci/long has all six.
 TARGETS ?= darwin/arm64 windows/amd64

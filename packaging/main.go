@@ -201,7 +201,8 @@ func (r *release) make() (err error) {
 
 // programs builds the program for each target, and for this machine, which prints the manual page.
 func (r *release) programs() error {
-	flags := fmt.Sprintf("-s -w -X main.Version=%s -X main.Commit=%s -X main.Date=%s", r.Version, r.Commit, r.Date.Format(time.RFC3339))
+	const build = "codex-bridge.example/cmd/codex-bridge/internal/buildinfo"
+	flags := fmt.Sprintf("-s -w -X %[1]s.Version=%[2]s -X %[1]s.Commit=%[3]s -X %[1]s.Date=%[4]s", build, r.Version, r.Commit, r.Date.Format(time.RFC3339))
 	host := target{runtime.GOOS, runtime.GOARCH}
 	all := slices.Clone(r.targets)
 	if !slices.Contains(all, host) {

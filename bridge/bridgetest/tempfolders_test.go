@@ -16,19 +16,19 @@ var temporary = []string{"MkdirTemp", "CreateTemp", "TempDir"}
 
 // mayCallTemporary are the files and folders that may call functions of temporary, with the reason.
 var mayCallTemporary = map[string]string{
-	"bridge/store/scratch.go":            "the folder is in the state folder",
-	"bridge/store/writable.go":           "the folder is the state folder, or will contain it",
-	"bridge/mountpoint/records_linux.go": "the folder is in the state folder",
-	"bridge/bundle/client.go":            "the folder is in the state folder",
-	"bridge/bundle/files.go":             "the user names the folder, and the file gets the name that the user wants",
-	"cmd/codex-bridge/threadschange.go":  "the folder is that of the file to replace",
-	"cmd/internal/scripted/home.go":      "the folder is outside the temporary ones; it is for tests, benchmarks and the demo",
-	"bridge/bridgetest":                  "only tests use it",
-	"bridge/store/postgrestest":          "only tests use it",
-	"cmd/bridge-bench":                   "it is a tool for this repository, which commands can change as well",
-	"cmd/bridge-mutate":                  "it is a tool for this repository, which commands can change as well",
-	"cmd/bridge-releases":                "it is a tool for this repository, which commands can change as well",
-	"packaging":                          "the release is in dist of this repository, which commands can change as well",
+	"bridge/store/scratch.go":                            "the folder is in the state folder",
+	"bridge/store/writable.go":                           "the folder is the state folder, or will contain it",
+	"bridge/mountpoint/records_linux.go":                 "the folder is in the state folder",
+	"bridge/bundle/client.go":                            "the folder is in the state folder",
+	"bridge/bundle/files.go":                             "the user names the folder, and the file gets the name that the user wants",
+	"cmd/codex-bridge/internal/records/threadschange.go": "the folder is that of the file to replace",
+	"cmd/internal/scripted/home.go":                      "the folder is outside the temporary ones; it is for tests, benchmarks and the demo",
+	"bridge/bridgetest":                                  "only tests use it",
+	"bridge/store/postgrestest":                          "only tests use it",
+	"cmd/bridge-bench":                                   "it is a tool for this repository, which commands can change as well",
+	"cmd/bridge-mutate":                                  "it is a tool for this repository, which commands can change as well",
+	"cmd/bridge-releases":                                "it is a tool for this repository, which commands can change as well",
+	"packaging":                                          "the release is in dist of this repository, which commands can change as well",
 }
 
 // Sandboxed commands can write temporary folders: they could put a git repository where Codex starts, or a link where

@@ -19,6 +19,10 @@ import (
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/policy"
+	"codex-bridge.example/cmd/codex-bridge/internal/assembly"
+	"codex-bridge.example/cmd/codex-bridge/internal/configured"
+	"codex-bridge.example/cmd/codex-bridge/internal/decisionlog"
+	"codex-bridge.example/cmd/internal/scripted"
 	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/hook"
 	"codex-bridge.example/rpc"
@@ -38,7 +42,7 @@ type request struct {
 type assembled struct {
 	*bridgetest.Conversation
 	t      *testing.T
-	record *ledger
+	record *decisionlog.Log
 
 	// answer answers a request with a result, or with an error message. It runs on one goroutine.
 	answer func(r request) (result any, failed string)
@@ -69,13 +73,13 @@ func newAssembled(t *testing.T, text string, answer func(request) (any, string))
 }
 
 // assembleFor assembles the program with a configuration, between a client and a scripted Codex.
-func assembleFor(t *testing.T, text string) (*bridgetest.Conversation, *ledger) {
+func assembleFor(t *testing.T, text string) (*bridgetest.Conversation, *decisionlog.Log) {
 	t.Helper()
 	return assembleWithLog(t, text, slog.New(slog.DiscardHandler))
 }
 
 // assembleWithLog is assembleFor with another log.
-func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.Conversation, *ledger) {
+func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.Conversation, *decisionlog.Log) {
 	t.Helper()
 	user := filepath.Join(t.TempDir(), "config.toml")
 	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
@@ -85,7 +89,7 @@ func assembleWithLog(t *testing.T, text string, log *slog.Logger) (*bridgetest.C
 }
 
 // assembleOptions assembles the program with the files of a configuration.
-func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridgetest.Conversation, *ledger) {
+func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridgetest.Conversation, *decisionlog.Log) {
 	t.Helper()
 	folder := folderOutsideTemp(t)
 	t.Setenv("CODEX_BRIDGE_STATE", filepath.Join(folder, "state"))
@@ -108,22 +112,22 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	record := newLedger(cfg)
-	shared, err := newSharedParts(cfg, settings.Workspace(), codex.Command{Path: program}, record, log)
+	record := decisionlog.New(cfg)
+	shared, err := assembly.NewShared(cfg, settings.Workspace(), codex.Command{Path: program}, record, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := assemble(shared, log, nil)
+	a, err := assembly.New(shared, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shared.Socket.Decide = func(ctx context.Context, call *hook.Call) hook.Answer { return a.Hooks.Decide(ctx, call, true) }
 	go shared.WarnOutOfRange(ctx)
-	go setup.Watch(ctx, configFiles(), cfg, log, a.Hello.NotifyReloaded, func(p *policy.Policy) { shared.SetPolicy(ctx, a.Guard, p) }, shared.SetConfig, a.setConfig)
-	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.options.Observer) == out {
-		a.options.Observer = nil
+	go configured.Setup.Watch(ctx, configured.Files(), cfg, log, a.Hello.NotifyReloaded, func(p *policy.Policy) { shared.SetPolicy(ctx, a.Guard, p) }, shared.SetConfig, a.SetConfig)
+	if out := os.Getenv(withoutFeature); out != "" && fmt.Sprintf("%T", a.Options.Observer) == out {
+		a.Options.Observer = nil
 	}
-	a.options.Features = slices.DeleteFunc(a.options.Features, func(f bridge.Feature) bool { return fmt.Sprintf("%T", f) == os.Getenv(withoutFeature) })
+	a.Options.Features = slices.DeleteFunc(a.Options.Features, func(f bridge.Feature) bool { return fmt.Sprintf("%T", f) == os.Getenv(withoutFeature) })
 	t.Cleanup(func() {
 		a.CloseParts(shared.Parts()...)
 		a.CloseState()
@@ -132,7 +136,7 @@ func assembleOptions(t *testing.T, o config.Options, log *slog.Logger) (*bridget
 			t.Error(err)
 		}
 	})
-	return bridgetest.StartAs(t, a.options), record
+	return bridgetest.StartAs(t, a.Options), record
 }
 
 // play answers as Codex until the conversation ends.
@@ -364,4 +368,20 @@ func loadText(t *testing.T, text string) (*config.Config, error) {
 		t.Fatal(err)
 	}
 	return config.Load(config.Options{User: user})
+}
+
+// folderOutsideTemp returns a folder that is not below the temporary folder, where sandboxed
+// commands may write.
+func folderOutsideTemp(t *testing.T) string {
+	t.Helper()
+	folder, err := scripted.Folder("codex-bridge-assembled-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
 }

@@ -17,6 +17,10 @@ import (
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
 	"codex-bridge.example/bridge/methods"
+	"codex-bridge.example/cmd/codex-bridge/internal/assembly"
+	"codex-bridge.example/cmd/codex-bridge/internal/compat"
+	"codex-bridge.example/cmd/codex-bridge/internal/configured"
+	"codex-bridge.example/cmd/codex-bridge/internal/decisionlog"
 	"codex-bridge.example/cmd/internal/core"
 )
 
@@ -40,7 +44,7 @@ func TestBridgeMethodsWithoutBundle(t *testing.T) {
 	if err := os.WriteFile(user, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := config.Options{User: user, Bundle: loadBundle}
+	o := config.Options{User: user, Bundle: configured.LoadBundle}
 	w := &assembled{t: t, answer: func(request) (any, string) { return map[string]any{}, "" }}
 	w.Conversation, w.record = assembleOptions(t, o, slog.New(slog.DiscardHandler))
 	go w.play()
@@ -69,19 +73,19 @@ func bridgeMethods(t *testing.T, o config.Options) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, record := slog.New(slog.DiscardHandler), newLedger(cfg)
-	shared, err := newSharedParts(cfg, "", codex.Command{Path: "codex"}, record, log)
+	log, record := slog.New(slog.DiscardHandler), decisionlog.New(cfg)
+	shared, err := assembly.NewShared(cfg, "", codex.Command{Path: "codex"}, record, log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer core.CloseTogether(shared.Parts())
-	a, err := assemble(shared, log, nil)
+	a, err := assembly.New(shared, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
+	defer a.Close()
 	all := make(map[string]bool)
-	for _, feature := range a.options.Features {
+	for _, feature := range a.Options.Features {
 		for _, route := range feature.Routes() {
 			if route.From == bridge.Client && strings.HasPrefix(route.Method, "bridge/") {
 				all[route.Method] = true
@@ -95,8 +99,8 @@ func bridgeMethods(t *testing.T, o config.Options) []string {
 // that it stops something is one of them.
 func TestStoppingMethods(t *testing.T) {
 	for name := range config.StoppingMethods {
-		if overrideProblem(nil, name) != "" {
-			t.Errorf("%s: %s", name, overrideProblem(nil, name))
+		if compat.OverrideProblem(nil, name) != "" {
+			t.Errorf("%s: %s", name, compat.OverrideProblem(nil, name))
 		}
 	}
 	stops := regexp.MustCompile(`(?i)(cancel|interrupt|stop|terminate|kill|unsubscribe|unwatch|unregister|disable|logout)$`)

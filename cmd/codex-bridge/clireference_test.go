@@ -12,6 +12,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"codex-bridge.example/cmd/codex-bridge/internal/cli"
 )
 
 var updateReference = flag.Bool("update-reference", false, "write the commands of docs/reference/cli.md")
@@ -31,7 +33,7 @@ func TestCommandReferenceIsCurrent(t *testing.T) {
 	if !ok {
 		t.Fatal("the page has no end mark for the commands")
 	}
-	parser, err := kong.New(new(cli), kong.Name("codex-bridge"))
+	parser, err := kong.New(new(cli.Commands), kong.Name("codex-bridge"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,7 @@ func usage(command *kong.Node) string {
 
 // The flags that a document names with a command of the bridge in a sentence are flags of this command.
 func TestDocumentsNameFlagsOfCommands(t *testing.T) {
-	parser, err := kong.New(new(cli), kong.Name("codex-bridge"))
+	parser, err := kong.New(new(cli.Commands), kong.Name("codex-bridge"))
 	if err != nil {
 		t.Fatal(err)
 	}

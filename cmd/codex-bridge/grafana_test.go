@@ -16,13 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metricsql"
+	"github.com/prometheus/otlptranslator"
+
 	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/decision"
+	"codex-bridge.example/cmd/codex-bridge/internal/assembly"
 	"codex-bridge.example/relay/telemetry"
-
-	"github.com/VictoriaMetrics/metricsql"
-	"github.com/prometheus/otlptranslator"
 )
 
 // exported is what a collector gets from a bridge: the labels of each metric, by the name that
@@ -57,7 +58,7 @@ func exportAll(t *testing.T) exported {
 		t.Fatal(err)
 	}
 	report, err := telemetry.New(telemetry.Options{
-		Collector: client, Service: "codex-bridge", Version: "1", Instance: instanceID(), Bytes: new(bridge.ByteCounts), Logs: true,
+		Collector: client, Service: "codex-bridge", Version: "1", Instance: assembly.InstanceID(), Bytes: new(bridge.ByteCounts), Logs: true,
 		Mode: func() string { return "off" }, Codex: func() (string, bool) { return "1.0.0", false },
 	})
 	if err != nil {
@@ -178,7 +179,7 @@ var (
 
 // The metrics of two bridges on a machine are not taken for those of one.
 func TestInstancesOfBridgesDiffer(t *testing.T) {
-	if one := instanceID(); one == instanceID() {
+	if one := assembly.InstanceID(); one == assembly.InstanceID() {
 		t.Error(one)
 	}
 }

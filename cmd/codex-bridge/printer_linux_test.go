@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"codex-bridge.example/bridge/bridgetest"
+	"codex-bridge.example/cmd/codex-bridge/internal/exit"
+	"codex-bridge.example/cmd/codex-bridge/internal/output"
 )
 
 // An error is wrapped to the width of a terminal, but to 100 columns at most; elsewhere it stays one line.
@@ -18,7 +20,7 @@ func TestErrorsFitTerminal(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "decisions", "list", "--verdict", strings.Repeat("word ", 40))
 		cmd.Args[0], cmd.Stderr = "codex-bridge", stderr
 		cmd.Env = append(os.Environ(), "COLUMNS=1000", "CODEX_BRIDGE_CONFIG=", "CODEX_BRIDGE_STATE="+t.TempDir())
-		if cmd.Run() == nil || cmd.ProcessState.ExitCode() != exitConfig {
+		if cmd.Run() == nil || cmd.ProcessState.ExitCode() != exit.Config {
 			t.Fatal(cmd.ProcessState)
 		}
 	}
@@ -27,7 +29,7 @@ func TestErrorsFitTerminal(t *testing.T) {
 	if strings.Count(whole.String(), "\n") != 1 || !strings.HasPrefix(whole.String(), "codex-bridge: --verdict=word word ") {
 		t.Fatalf("not one line: %q", whole.String())
 	}
-	for columns, width := range map[uint16]int{50: 50, 200: maxColumns, 0: maxColumns} {
+	for columns, width := range map[uint16]int{50: 50, 200: output.MaxColumns, 0: output.MaxColumns} {
 		user, program := bridgetest.Terminal(t, columns)
 		run(program)
 		program.Close()

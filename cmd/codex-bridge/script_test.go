@@ -15,15 +15,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/methods"
 	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/bridge/store"
+	"codex-bridge.example/cmd/codex-bridge/internal/exit"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/cmd/internal/scripted"
-
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
@@ -68,9 +69,9 @@ func params(t *testing.T, dir string) testscript.Params {
 				if neg || len(args) < 2 {
 					ts.Fatalf("usage: status N ARGS...")
 				}
-				var exit *exec.ExitError
+				var ended *exec.ExitError
 				err := ts.Exec("codex-bridge", args[1:]...)
-				if !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != args[0] {
+				if !errors.As(err, &ended) || strconv.Itoa(ended.ExitCode()) != args[0] {
 					ts.Fatalf("codex-bridge %v: %v, want status %s", args[1:], err, args[0])
 				}
 			},
@@ -145,8 +146,8 @@ func fits(ts *testscript.TestScript, neg bool, args []string) {
 	defer ts.Setenv("COLUMNS", before)
 	for columns, width := range map[string]int{"100": 100, "60": 60} {
 		ts.Setenv("COLUMNS", columns)
-		var exit *exec.ExitError
-		if err := ts.Exec("codex-bridge", args...); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitFailed) {
+		var ended *exec.ExitError
+		if err := ts.Exec("codex-bridge", args...); err != nil && (!errors.As(err, &ended) || ended.ExitCode() != exit.Failed) {
 			ts.Check(err)
 		}
 		out := ts.ReadFile("stdout")

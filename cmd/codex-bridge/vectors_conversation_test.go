@@ -243,7 +243,7 @@ func refusedToStart(t *testing.T) {
 // bind gives a thread to the session "s".
 func (w *assembled) bind(to boundTo) {
 	w.t.Helper()
-	s, err := w.record.store(context.Background())
+	s, err := w.record.Store(context.Background())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -333,7 +333,7 @@ func (c conversation) compare(t *testing.T, got []request) {
 // after checks the binding at the end.
 func (c conversation) after(t *testing.T, w *assembled) {
 	t.Helper()
-	s, err := w.record.store(t.Context())
+	s, err := w.record.Store(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/setting"
+	"codex-bridge.example/cmd/codex-bridge/internal/configured"
 )
 
 // policyOfThread has the members of thread/start that a policy sets.
@@ -33,7 +34,7 @@ func underPolicy(t *testing.T, o config.Options) (p policyOfThread, on bool, err
 	if cfg.Policy.Mode == config.Off {
 		return p, false, nil
 	}
-	if _, err := setup.NewGuard(cfg, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := configured.Setup.NewGuard(cfg, nil, nil, slog.New(slog.DiscardHandler)); err != nil {
 		return p, false, err
 	}
 	w := &assembled{t: t, replies: make(map[string]json.RawMessage), replied: make(chan struct{}), answer: func(request) (any, string) {

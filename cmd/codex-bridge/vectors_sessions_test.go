@@ -44,7 +44,7 @@ func starting(t *testing.T, text string) *assembled {
 // recordOf returns the record of a session.
 func (w *assembled) recordOf(session string) (b binding.Binding) {
 	w.t.Helper()
-	s, err := w.record.store(w.t.Context())
+	s, err := w.record.Store(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (w *assembled) recordOf(session string) (b binding.Binding) {
 // putRecord gives a record to a session.
 func (w *assembled) putRecord(session string, b binding.Binding) {
 	w.t.Helper()
-	s, err := w.record.store(w.t.Context())
+	s, err := w.record.Store(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestClearVectors(t *testing.T) {
 		if got, _ := w.must("bridge/binding/clear", p).Get("cleared").Bool(); got != want {
 			t.Errorf("deleted %v, want %v", got, want)
 		}
-		s, err := w.record.store(context.Background())
+		s, err := w.record.Store(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

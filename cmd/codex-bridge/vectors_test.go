@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/decision"
 	"codex-bridge.example/bridge/store"
 	"codex-bridge.example/cmd/codex-bridge/internal/follow"
 	"codex-bridge.example/rpc"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // These tests play the vectors through the program: the features that app-server assembles, between
@@ -58,7 +58,7 @@ func connected(t *testing.T, configuration string, answers bool) *terminal {
 	played, record := assembleFor(t, configuration)
 	c := &terminal{t: t, codex: played, session: vectorSession}
 	c.log = func() (all []decision.Entry) {
-		s, err := record.store(t.Context())
+		s, err := record.Store(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -323,7 +323,7 @@ func (p *threadWorld) learn() {
 }
 
 func (p *threadWorld) state() *store.Store {
-	s, err := p.w.record.store(p.Context())
+	s, err := p.w.record.Store(p.Context())
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func documents(t *testing.T) (names []string) {
 			return fs.SkipDir
 		}
 		name, err := filepath.Rel(root, path)
-		if filepath.Ext(name) == ".md" && name != "CHANGELOG.md" || filepath.Ext(name) == ".toml" && filepath.Dir(name) == "cmd/codex-bridge/init" {
+		if filepath.Ext(name) == ".md" && name != "CHANGELOG.md" || filepath.Ext(name) == ".toml" && filepath.Dir(name) == "cmd/codex-bridge/internal/cli/init" {
 			names = append(names, name)
 		}
 		return err

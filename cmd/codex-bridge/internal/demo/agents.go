@@ -12,7 +12,7 @@ import (
 // codexACP is the agent that `make setup` installs next to Codex.
 const codexACP = "codex-acp"
 
-// agentSettings returns the configuration of agents.
+// AgentSettings returns the configuration of agents.
 func agentSettings(codex string) string {
 	path := findProgram(codex, codexACP)
 	if path == "" {
