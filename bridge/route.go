@@ -65,6 +65,28 @@ type Feature interface {
 	Routes() []Route
 }
 
+// Stage is a place in the order in which features handle a message. The order is a security property: what comes before
+// the guard is not judged, and what comes after it sees only what the policy has passed.
+type Stage uint8
+
+// The stages, in their order.
+const (
+	BeforeGuard Stage = iota // answers the bridge's own methods, and keeps the clients of one Codex apart
+	Guarding                 // enforces the policy
+	AfterGuard               // asks people, installs hooks and offers tools
+	Last                     // records messages as they are sent
+)
+
+func (s Stage) String() string {
+	return [...]string{"before the guard", "guard", "after the guard", "last"}[s]
+}
+
+// Stager is a Feature that names its Stage. NewProxy refuses features whose stages are not in order.
+type Stager interface {
+	Feature
+	Stage() Stage
+}
+
 // Attacher is a Feature that sends messages itself. Attach is called once, before any
 // message.
 type Attacher interface {

@@ -38,6 +38,9 @@ func activeRoutes(routes []featureRoute) []featureRoute {
 }
 
 func newTable(features []Feature) (*table, error) {
+	if err := checkStages(features); err != nil {
+		return nil, err
+	}
 	var t table
 	for i := range t {
 		t[i].named = make(map[string][]featureRoute)
@@ -60,6 +63,22 @@ func newTable(features []Feature) (*table, error) {
 		}
 	}
 	return &t, nil
+}
+
+// checkStages returns an error if a feature comes after one of a later stage.
+func checkStages(features []Feature) error {
+	var latest Stager
+	for _, f := range features {
+		s, ok := f.(Stager)
+		if !ok {
+			continue
+		}
+		if latest != nil && s.Stage() < latest.Stage() {
+			return fmt.Errorf("feature %T (%s) comes after %T (%s)", s, s.Stage(), latest, latest.Stage())
+		}
+		latest = s
+	}
+	return nil
 }
 
 // add adds the routes of one feature. Its Other route is added to every method that another

@@ -212,4 +212,7 @@ func (c *Client) Routes() []bridge.Route {
 	return routes
 }
 
+// Stage implements bridge.Stager.
+func (*Client) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 func notRequired() bool { return false }

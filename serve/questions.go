@@ -280,3 +280,6 @@ func (unsolicited) Routes() []bridge.Route {
 		},
 	}}
 }
+
+// Stage implements bridge.Stager.
+func (unsolicited) Stage() bridge.Stage { return bridge.Last }

@@ -35,6 +35,9 @@ func (r clientRequests) Routes() []bridge.Route {
 	return routes
 }
 
+// Stage implements bridge.Stager.
+func (clientRequests) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // open records the thread that a request opens, after Codex has opened it.
 func (c *Client) open(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if call.Kind != rpc.Request {

@@ -31,6 +31,9 @@ func (o bridgeMethods) Routes() []bridge.Route {
 	}}
 }
 
+// Stage implements bridge.Stager.
+func (bridgeMethods) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // decide refuses a method of the bridge that a policy of its thread denies, or whose work must not begin.
 func (o bridgeMethods) decide(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 	if !strings.HasPrefix(call.Method, "bridge/") {

@@ -85,6 +85,9 @@ func (a *consentFeature) Routes() []bridge.Route {
 	}}
 }
 
+// Stage implements bridge.Stager.
+func (*consentFeature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // ask holds the request until the user has answered. Other requests do not wait.
 func (a *consentFeature) ask(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 	p := a.policyFor(call.Message)

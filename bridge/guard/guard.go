@@ -223,5 +223,8 @@ func (g *Guard) requireNotifications(method string) *rpc.Error {
 	})
 }
 
+// Stage implements bridge.Stager.
+func (*Guard) Stage() bridge.Stage { return bridge.Guarding }
+
 // Threads returns the number of threads that may take turns.
 func (g *Guard) Threads() int { return g.threads.count() }

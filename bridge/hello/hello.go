@@ -84,6 +84,9 @@ func (h *Hello) Routes() []bridge.Route {
 	}
 }
 
+// Stage implements bridge.Stager.
+func (*Hello) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // builtinMethods are the methods of this package.
 var builtinMethods = []string{"bridge/policy/explain", "bridge/status"}
 

@@ -52,6 +52,9 @@ func (f *Feature) Routes() []bridge.Route {
 	return routes
 }
 
+// Stage implements bridge.Stager.
+func (*Feature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // handler returns the handler of a bridge method. answer runs in its own goroutine.
 func (f *Feature) handler(answer func(context.Context, json.RawMessage) (any, error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {

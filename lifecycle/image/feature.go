@@ -52,6 +52,9 @@ func (f *Feature) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Client, Method: Method, Why: "answered here, by a codex beside the conversation", HandleClient: f.describe}}
 }
 
+// Stage implements bridge.Stager.
+func (*Feature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // State is the part of bridge/status about images.
 type State struct {
 	Running int   `json:"running"`

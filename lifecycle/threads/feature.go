@@ -138,6 +138,9 @@ func (f *Feature) Routes() []bridge.Route {
 	return routes
 }
 
+// Stage implements bridge.Stager.
+func (*Feature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // State is the state in the response to bridge/status.
 type State struct {
 	Sessions int `json:"sessions"` // that this process writes

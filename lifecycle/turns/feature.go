@@ -102,6 +102,9 @@ func (f *Feature) Routes() []bridge.Route {
 	}, f.heard()...)
 }
 
+// Stage implements bridge.Stager.
+func (*Feature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // Close ends all waiting work and returns when it has ended.
 func (f *Feature) Close() {
 	f.mu.Lock()

@@ -54,6 +54,9 @@ func (l last) Routes() []bridge.Route {
 	return routes
 }
 
+// Stage implements bridge.Stager.
+func (last) Stage() bridge.Stage { return bridge.Last }
+
 func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {
 	if !l.f.silent.Load() || !said.ID.IsValid() {
 		return

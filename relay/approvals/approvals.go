@@ -148,6 +148,9 @@ func (f *Feature) Routes() []bridge.Route {
 	return slices.Concat(routes, f.programRoutes(), f.mcpRoutes())
 }
 
+// Stage implements bridge.Stager.
+func (*Feature) Stage() bridge.Stage { return bridge.AfterGuard }
+
 func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage) {
 	if f.declineForeign(ctx, msg) {
 		return

@@ -34,6 +34,9 @@ func (f *GrantFeature) Routes() []bridge.Route {
 	}
 }
 
+// Stage implements bridge.Stager.
+func (*GrantFeature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 func (f *GrantFeature) handler(answer func(context.Context, rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(ctx context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !f.knowsBridge() || call.Kind != rpc.Request {

@@ -97,6 +97,9 @@ func (g *Gate) Routes() []bridge.Route {
 	}}
 }
 
+// Stage implements bridge.Stager.
+func (*Gate) Stage() bridge.Stage { return bridge.AfterGuard }
+
 // handleItemStarted drops the item/started of an item that the bridge has announced.
 func (g *Gate) handleItemStarted(_ context.Context, msg *bridge.ServerMessage) {
 	params := msg.Root().Get("params")

@@ -112,6 +112,9 @@ func (f *Feature) Routes() []bridge.Route {
 	return routes
 }
 
+// Stage implements bridge.Stager.
+func (*Feature) Stage() bridge.Stage { return bridge.AfterGuard }
+
 // State returns the current state.
 func (f *Feature) State() State {
 	f.mu.Lock()

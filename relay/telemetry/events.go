@@ -55,6 +55,9 @@ func (f *EventFeature) Routes() []bridge.Route {
 	}
 }
 
+// Stage implements bridge.Stager.
+func (*EventFeature) Stage() bridge.Stage { return bridge.AfterGuard }
+
 // observe reports the event of a message. It is also called for messages that only another
 // feature wants.
 func (f *EventFeature) observe(msg *bridge.ServerMessage, read func(rpc.Value) (Event, bool)) {

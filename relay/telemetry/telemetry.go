@@ -247,6 +247,9 @@ func (t *Telemetry) Routes() []bridge.Route {
 	}
 }
 
+// Stage implements bridge.Stager.
+func (*Telemetry) Stage() bridge.Stage { return bridge.Last }
+
 func turnKey(thread, turn string) string        { return "turn " + thread + " " + turn }
 func itemKey(thread string, i rpc.Value) string { return "item " + thread + " " + text(i.Get("id")) }
 

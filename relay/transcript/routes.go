@@ -72,6 +72,9 @@ func (m *Mirror) Routes() []bridge.Route {
 	}
 }
 
+// Stage implements bridge.Stager.
+func (*Mirror) Stage() bridge.Stage { return bridge.Last }
+
 // handleOpened records that a thread is ephemeral, or stores the turns of a resumed thread.
 func (m *Mirror) handleOpened(a *bridge.ServerResponse, resume bool) {
 	thread := a.Result().Get("thread")

@@ -28,6 +28,9 @@ func (o ToolMethods) Routes() []bridge.Route {
 	return routes
 }
 
+// Stage implements bridge.Stager.
+func (ToolMethods) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 func (o ToolMethods) handler(answer func(rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {
 	return func(_ context.Context, call *bridge.ClientMessage) *rpc.Error {
 		if !o.f.options.Known() || call.Kind != rpc.Request {

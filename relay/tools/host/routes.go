@@ -30,3 +30,6 @@ func (f *Feature) Routes() []bridge.Route {
 	}
 	return routes
 }
+
+// Stage implements bridge.Stager.
+func (*Feature) Stage() bridge.Stage { return bridge.AfterGuard }
