@@ -91,7 +91,7 @@ func TestEvents(t *testing.T) {
 	var o strings.Builder
 	s := &follow.Screen{JSON: true, Out: &o}
 	s.End(rpc.Value{}, rpc.Errorf(rpc.CodeBusy, "held"))
-	if got := o.String(); got != `{"event":"error","error":{"message":"held","code":-32015}}`+"\n" {
+	if got := o.String(); got != `{"event":"error","error":{"code":-32015,"message":"held"}}`+"\n" {
 		t.Error(got)
 	}
 }
