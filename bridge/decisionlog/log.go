@@ -37,15 +37,15 @@ type Log struct {
 	folder string
 
 	mu      sync.Mutex
-	lock    *os.File // nil: not open yet
-	file    *os.File // the last file; nil: not open yet
-	size    int64    // of file, up to head
-	head    decision.Head
+	lock    *os.File      // nil: not open yet
+	file    *os.File      // the last file; nil: not open yet
+	size    int64         // of file, up to head
+	head    decision.Head // the last one that was read or written; the log must still have it
 	maxFile int64
 }
 
 // New returns the log in a state folder. The first entry creates it.
-func New(folder string) *Log { return &Log{folder: folder, maxFile: maxFile} }
+func New(folder string) *Log { return &Log{folder: folder, head: decision.NoHead, maxFile: maxFile} }
 
 // Append adds a decision to the log. When it returns nil, the decision is on disk. After an error the caller must
 // refuse the message.
@@ -134,8 +134,7 @@ func (l *Log) seekEnd() error {
 	}
 	if len(names) == 0 {
 		l.closeFile()
-		l.head = decision.NoHead
-		return nil
+		return l.setHead(decision.NoHead)
 	}
 	last := names[len(names)-1]
 	if l.file == nil || l.file.Name() != last {
@@ -171,7 +170,7 @@ func (l *Log) readEnd(names []string, size int64) error {
 			return err
 		}
 	}
-	l.size, l.head = end, decision.NoHead
+	l.size = -1                     // until the head is known
 	if end == 0 && len(names) > 1 { // a process was killed in the first entry of a file
 		before, err := os.Open(names[len(names)-2])
 		if err != nil {
@@ -186,14 +185,27 @@ func (l *Log) readEnd(names []string, size int64) error {
 			return err
 		}
 	}
-	if len(line) == 0 {
-		return nil
+	head := decision.NoHead
+	if len(line) > 0 {
+		e, err := decision.ReadEntry(line)
+		if err != nil {
+			return fmt.Errorf("the last entry of %s can't be read: %w", l.file.Name(), err)
+		}
+		head = decision.Head{Seq: e.Seq, Hash: e.Hash}
 	}
-	e, err := decision.ReadEntry(line)
-	if err != nil {
-		return fmt.Errorf("the last entry of %s can't be read: %w", l.file.Name(), err)
+	if err := l.setHead(head); err != nil {
+		return err
 	}
-	l.head = decision.Head{Seq: e.Seq, Hash: e.Hash}
+	l.size = end
+	return nil
+}
+
+// setHead takes the head that the files have. It returns an error if they lack entries that this process has seen.
+func (l *Log) setHead(head decision.Head) error {
+	if head.Seq < l.head.Seq || head.Seq == l.head.Seq && head.Hash != l.head.Hash {
+		return fmt.Errorf("it ends with entry %d, but had entry %s: entries were deleted or replaced", head.Seq, l.head)
+	}
+	l.head = head
 	return nil
 }
 

@@ -39,7 +39,7 @@ func appendOne(t *testing.T, l *Log, n int) {
 
 func verify(t *testing.T, folder string, want int64) {
 	t.Helper()
-	if head, err := Verify(folder); err != nil || head.Seq != want {
+	if head, err := Verify(folder, decision.NoHead); err != nil || head.Seq != want {
 		t.Errorf("head %v, %v; want %d entries", head, err, want)
 	}
 }
@@ -91,7 +91,7 @@ func TestKilledWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Close()
-		head, err := Verify(folder)
+		head, err := Verify(folder, decision.NoHead)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestVerifyFindsChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		var broken *decision.BrokenError
-		if _, err := Verify(folder); !errors.As(err, &broken) || broken.Problem != test.want {
+		if _, err := Verify(folder, decision.NoHead); !errors.As(err, &broken) || broken.Problem != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -179,4 +179,80 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	if err := l.Append(t.Context(), decision.Record{Method: "m"}); err == nil || !strings.Contains(err.Error(), "replaced") {
 		t.Error(err)
 	}
+}
+
+// A process that has seen an entry takes no further one if the log has lost it, however often it is tried, and a noted
+// head shows the loss.
+func TestLogThatHasLostItsEnd(t *testing.T) {
+	for name, lose := range map[string]func(file string) error{
+		"removed":     os.Remove,
+		"emptied":     func(file string) error { return os.Truncate(file, 0) },
+		"one entry":   func(file string) error { return cutLines(file, 2) },
+		"one byte":    func(file string) error { return cutByte(file) },
+		"replaced":    func(file string) error { return errors.Join(os.Remove(file), os.WriteFile(file, nil, 0o600)) },
+		"no entry":    func(file string) error { return os.WriteFile(file, []byte("x\n"), 0o600) },
+		"another log": func(file string) error { return replaceByAnother(t, file) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, folder := newLog(t)
+			l.maxFile = maxFile
+			for n := range 3 {
+				appendOne(t, l, n)
+			}
+			names, err := Files(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noted, err := Verify(folder, decision.NoHead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Verify(folder, noted); err != nil {
+				t.Error(err)
+			}
+			if err := lose(names[0]); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if err := l.Append(t.Context(), decision.Record{Method: "m"}); err == nil {
+					t.Error("an entry was written")
+				}
+			}
+			if _, err := Verify(folder, noted); err == nil {
+				t.Error("the loss was not noticed")
+			}
+		})
+	}
+}
+
+// cutLines leaves the first lines of a file.
+func cutLines(file string, n int) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(file, int64(len(strings.Join(strings.SplitAfterN(string(text), "\n", n+1)[:n], ""))))
+}
+
+// cutByte cuts off the end of the last line.
+func cutByte(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(file, info.Size()-1)
+}
+
+// replaceByAnother puts another log with as many entries in place of a file.
+func replaceByAnother(t *testing.T, file string) error {
+	other, folder := newLog(t)
+	other.maxFile = maxFile
+	for n := range 3 {
+		appendOne(t, other, n+7)
+	}
+	names, err := Files(folder)
+	if err != nil {
+		return err
+	}
+	return os.Rename(names[0], file)
 }

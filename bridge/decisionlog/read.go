@@ -71,9 +71,9 @@ func readLines(name string, isLast bool, yield func([]byte, error) bool) bool {
 
 // Verify checks the chain of the log in a state folder, and returns its head. A *decision.BrokenError names the first
 // entry that was changed, deleted, inserted or moved. The chain can't show that its end was deleted: for that, note the
-// head elsewhere.
-func Verify(folder string) (decision.Head, error) {
-	head := decision.NoHead
+// head elsewhere. noted is such a head, which the log must have; NoHead for none.
+func Verify(folder string, noted decision.Head) (decision.Head, error) {
+	head, found := decision.NoHead, noted == decision.NoHead
 	for line, err := range lines(folder) {
 		if err != nil {
 			return head, err
@@ -83,6 +83,10 @@ func Verify(folder string) (decision.Head, error) {
 			return head, err
 		}
 		head = next
+		found = found || head == noted
+	}
+	if !found {
+		return head, fmt.Errorf("the noted head is not in the log, which has %d decisions", head.Seq)
 	}
 	return head, nil
 }

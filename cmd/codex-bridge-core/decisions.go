@@ -20,8 +20,14 @@ func decisions(args []string, out io.Writer) error {
 		return err
 	}
 	switch {
-	case len(args) == 1 && args[0] == "verify":
-		head, err := decisionlog.Verify(folder)
+	case len(args) > 0 && len(args) <= 2 && args[0] == "verify":
+		noted := decision.NoHead
+		if len(args) == 2 {
+			if noted, err = decision.ParseHead(args[1]); err != nil {
+				return &settings.RefusedArgs{Problem: err.Error()}
+			}
+		}
+		head, err := decisionlog.Verify(folder, noted)
 		if err != nil {
 			return err
 		}
@@ -30,7 +36,7 @@ func decisions(args []string, out io.Writer) error {
 	case len(args) > 0 && args[0] == "list":
 		return list(folder, args[1:], out)
 	}
-	return &settings.RefusedArgs{Problem: `use "codex-bridge-core decisions list" or "codex-bridge-core decisions verify"`}
+	return &settings.RefusedArgs{Problem: `use "codex-bridge-core decisions list" or "codex-bridge-core decisions verify [HEAD]"`}
 }
 
 // list prints the decisions, the newest last.

@@ -3,7 +3,7 @@
 // questions and program starts. It links no database, so that the boundary of the core is proved by linking.
 //
 // Its state folder has the decision log as files of JSON lines. "codex-bridge-core decisions list" prints it, and
-// "codex-bridge-core decisions verify" checks its chain.
+// "codex-bridge-core decisions verify [HEAD]" checks its chain, and that it still has a head printed earlier.
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"codex-bridge.example/bridge"
 	"codex-bridge.example/bridge/argv"
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
@@ -24,6 +25,7 @@ import (
 	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/answer"
 	"codex-bridge.example/relay/hook"
+	"codex-bridge.example/rpc"
 )
 
 // Version is the version of the program.
@@ -34,6 +36,9 @@ var setup = settings.Setup{Extend: func(files *config.Options) {
 	files.Bundle = func(config.PolicySource) config.Bundle {
 		return config.Bundle{Missing: "codex-bridge-core reads no bundles of policy"}
 	}
+}, Variables: func(*config.Config) []string {
+	// codex-bridge uses them, and keeps them from Codex. The core exports nothing.
+	return []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS"}
 }}
 
 func main() {
@@ -103,7 +108,7 @@ func run(args []string) error {
 	}
 	c := converse(shared, record)
 	proxy := c.ProxyOptions(cfg)
-	proxy.Features = append(proxy.Features, c.Guard.BridgeMethods(noSession), c.Hello, c.Grants())
+	proxy.Features = append(proxy.Features, person{}, c.Guard.BridgeMethods(noSession), c.Hello, c.Grants())
 	proxy.Features = append(proxy.Features, c.Features()...)
 	return c.Run(core.RunOptions{
 		Setup: setup, Proxy: proxy, Notices: notices, SetConfig: []func(*config.Config){c.Hooks.SetConfig},
@@ -145,6 +150,22 @@ func untested(program *codex.Program) string {
 	}
 	return fmt.Sprintf("codex-bridge-core was not tested with Codex %s: it is newer than %s", version, methods.Measured)
 }
+
+// person refuses a client that says that nobody answers there: only codex-bridge declines in a client's place.
+type person struct{}
+
+// Routes implements bridge.Feature.
+func (person) Routes() []bridge.Route {
+	return []bridge.Route{{From: bridge.Client, Method: "initialize", Why: "capabilities.bridge.approvals", HandleClient: func(_ context.Context, m *bridge.ClientMessage) *rpc.Error {
+		if answers, says := m.Params.Get("capabilities").Get("bridge").Get("approvals").Bool(); says && !answers {
+			return rpc.Errorf(rpc.CodeInvalidParams, "capabilities.bridge.approvals is false: codex-bridge-core can't decline in the client's place; use codex-bridge")
+		}
+		return nil
+	}}}
+}
+
+// Stage implements bridge.Feature.
+func (person) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // noSession is for a program without sessions: no key of a session has a thread.
 func noSession(context.Context, string) (string, error) { return "", nil }

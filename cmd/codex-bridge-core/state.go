@@ -18,11 +18,15 @@ import (
 	"codex-bridge.example/bridge/decisionlog"
 	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/cmd/internal/core"
+	"codex-bridge.example/cmd/internal/settings"
 	"codex-bridge.example/relay/approvals"
 )
 
 // gateFolder is the folder in the state folder with a file for each thread.
 const gateFolder = "gates"
+
+// database is the file in the state folder of codex-bridge.
+const database = "state.db"
 
 // state implements core.State by files in the state folder. The remembered approvals end with the process.
 type state struct {
@@ -39,6 +43,10 @@ func newState(secrets []string, log *slog.Logger) (*state, error) {
 	folder, err := statefolder.Path()
 	if err != nil {
 		return nil, fmt.Errorf("can't find the state folder: %w", err)
+	}
+	// codex-bridge has the gates of threads in its database, and neither program reads those of the other.
+	if _, err := os.Stat(filepath.Join(folder, database)); err == nil {
+		return nil, &settings.RefusedArgs{Problem: fmt.Sprintf("the state folder %s is that of codex-bridge; name another one with %s", folder, statefolder.Env)}
 	}
 	s := &state{folder: folder, file: decisionlog.New(folder)}
 	s.Log = core.NewLog(secrets, s.file.Append, log)
@@ -119,7 +127,7 @@ func (s *state) writeGate(thread string, g gate) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "new-") // its mode is 0600
+	f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", path, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
