@@ -24,17 +24,50 @@ type codexConfig struct {
 	} `toml:"projects"`
 }
 
-// readCodexConfig returns the configuration in a file; the zero value if Codex could not read it.
-func readCodexConfig(file string) (read codexConfig) {
+// readCodexConfig returns the configuration in a file; the zero value without an error if there is no file, or a
+// folder in its place. Codex may read a file that is an error here: it accepts larger and deeper ones.
+func readCodexConfig(file string) (read codexConfig, err error) {
 	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCodexConfig {
-		return codexConfig{}
+	if err != nil || !info.Mode().IsRegular() {
+		return codexConfig{}, nil
+	}
+	if info.Size() > maxCodexConfig {
+		return codexConfig{}, fmt.Errorf("it has more than %d bytes", maxCodexConfig)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || toml.Decode(string(text), &read) != nil {
-		return codexConfig{}
+	if err == nil {
+		err = toml.Decode(string(text), &read)
 	}
-	return read
+	if err != nil {
+		return codexConfig{}, err
+	}
+	return read, nil
+}
+
+// ConfigFileError reports a file of Codex's configuration that the bridge can't read, so that it does not know where
+// Codex keeps its databases.
+type ConfigFileError struct {
+	File string
+	Err  error
+}
+
+func (e *ConfigFileError) Error() string { return e.Problem() + "; " + e.Hint() }
+
+// Unwrap returns why the file can't be read.
+func (e *ConfigFileError) Unwrap() error { return e.Err }
+
+// Problem says what is not known.
+func (e *ConfigFileError) Problem() string {
+	return fmt.Sprintf("%s can't be read, so the policy can't protect the folder of codex's databases that it may name: %v", e.File, e.Err)
+}
+
+// Hint returns how to fix it.
+func (e *ConfigFileError) Hint() string { return "correct " + e.File + ", or make it smaller" }
+
+// CheckConfigFiles returns an error for each file that may name the folder of Codex's databases and can't be read.
+func CheckConfigFiles(cfg config.Codex, world policy.State) []*ConfigFileError {
+	_, problems := databaseFolders(codex.Environ(os.Environ(), cfg.Env, cfg.EnvRemove), world.StartFolder, world.CodexHome)
+	return problems
 }
 
 // databaseFolders returns the folders, by the paths that name them, in which Codex may keep its
@@ -43,7 +76,9 @@ func readCodexConfig(file string) (read codexConfig) {
 // Measured with Codex 0.169: CODEX_SQLITE_HOME names one, seen from the folder that Codex is
 // started in, and so does the key sqlite_home, seen from the folder of its file. The file may be
 // one of a trusted project around that folder.
-func databaseFolders(env []string, start, codexHome string) (folders []string) {
+//
+// A project's file counts as one if the bridge can't read which projects the user trusts.
+func databaseFolders(env []string, start, codexHome string) (folders []string, problems []*ConfigFileError) {
 	add := func(from, folder string) {
 		if rest, ok := strings.CutPrefix(folder, "~"); ok && (rest == "" || rest[0] == '/') {
 			home, err := config.Home()
@@ -70,7 +105,7 @@ func databaseFolders(env []string, start, codexHome string) (folders []string) {
 	if codexHome != "" {
 		user := filepath.Join(codexHome, "config.toml")
 		files = append(files, user, filepath.Join(codexHome, "managed_config.toml"))
-		if trustsAround(readCodexConfig(user), start) {
+		if read, err := readCodexConfig(user); err != nil || trustsAround(read, start) {
 			for dir := start; ; dir = filepath.Dir(dir) {
 				files = append(files, filepath.Join(dir, ".codex", "config.toml"))
 				if dir == filepath.Dir(dir) {
@@ -83,9 +118,13 @@ func databaseFolders(env []string, start, codexHome string) (folders []string) {
 		files = append(files, filepath.Join("/etc/codex", name))
 	}
 	for _, file := range files {
-		add(filepath.Dir(file), readCodexConfig(file).SqliteHome)
+		read, err := readCodexConfig(file)
+		if err != nil {
+			problems = append(problems, &ConfigFileError{File: file, Err: err})
+		}
+		add(filepath.Dir(file), read.SqliteHome)
 	}
-	return folders
+	return folders, problems
 }
 
 // trustsAround reports whether the user trusts a project in which the folder may be.
@@ -98,10 +137,11 @@ func trustsAround(user codexConfig, folder string) bool {
 	return false
 }
 
-// databasePlaces are the places of databaseFolders, as governing has them.
+// databasePlaces are the places of databaseFolders, as governing has them. CheckConfigFiles has those that are not known.
 func databasePlaces(cfg config.Codex, world policy.State) (out []policy.SensitivePath) {
 	env := codex.Environ(os.Environ(), cfg.Env, cfg.EnvRemove)
-	for _, folder := range databaseFolders(env, world.StartFolder, world.CodexHome) {
+	folders, _ := databaseFolders(env, world.StartFolder, world.CodexHome)
+	for _, folder := range folders {
 		for _, at := range placesOf(folder) {
 			if !slices.ContainsFunc(out, func(p policy.SensitivePath) bool { return p.Path == at }) {
 				out = append(out, policy.SensitivePath{

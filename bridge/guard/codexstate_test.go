@@ -30,6 +30,7 @@ func TestDatabaseFolders(t *testing.T) {
 		env, codexHome string
 		files          map[string]string
 		want           []string
+		problem        string // the file that can't be read
 	}{
 		"nothing":                     {codexHome: home},
 		"a variable":                  {env: "CODEX_SQLITE_HOME=/srv/db", codexHome: home, want: []string{"/srv/db"}},
@@ -41,9 +42,12 @@ func TestDatabaseFolders(t *testing.T) {
 		"the user's file":             {codexHome: home, files: map[string]string{"home/config.toml": own}, want: []string{home + "/db"}},
 		"the managed file":            {codexHome: home, files: map[string]string{"home/managed_config.toml": own}, want: []string{home + "/db"}},
 		"CODEX_HOME is unknown":       {files: map[string]string{"home/config.toml": own}},
-		"a file that is no TOML":      {codexHome: home, files: map[string]string{"home/config.toml": own + "["}},
+		"a file that is no TOML":      {codexHome: home, files: map[string]string{"home/config.toml": own + "["}, problem: "home/config.toml"},
+		"a deep file":                 {codexHome: home, files: map[string]string{"home/config.toml": own + "x = " + strings.Repeat("[", 65) + strings.Repeat("]", 65)}, problem: "home/config.toml"},
+		"a project's unreadable file": {codexHome: home, files: map[string]string{"project/.codex/config.toml": own + "x = {\"$__toml_private_datetime\" = \"1979-05-27\"}", "home/config.toml": trusted(root+"/project", "trusted")}, problem: "project/.codex/config.toml"},
+		"one of an untrusted project": {codexHome: home, files: map[string]string{"project/.codex/config.toml": own + "["}},
 		"a file of the greatest size": {codexHome: home, files: map[string]string{"home/config.toml": own + strings.Repeat("#", big-len(own))}, want: []string{home + "/db"}},
-		"a larger file":               {codexHome: home, files: map[string]string{"home/config.toml": own + strings.Repeat("#", big-len(own)+1)}},
+		"a larger file":               {codexHome: home, files: map[string]string{"home/config.toml": own + strings.Repeat("#", big-len(own)+1)}, problem: "home/config.toml"},
 		"a project that is not named": {codexHome: home, files: map[string]string{"project/.codex/config.toml": own}},
 		"a project that is trusted":   {codexHome: home, files: map[string]string{"project/.codex/config.toml": own, "home/config.toml": trusted(root+"/project", "trusted")}, want: []string{root + "/project/.codex/db"}},
 		"its folder":                  {codexHome: home, files: map[string]string{"project/folder/.codex/config.toml": own, "home/config.toml": trusted(root+"/project", "trusted")}, want: []string{start + "/.codex/db"}},
@@ -67,8 +71,12 @@ func TestDatabaseFolders(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := databaseFolders([]string{"OTHER=/x", test.env}, start, test.codexHome); !slices.Equal(got, test.want) {
+			got, problems := databaseFolders([]string{"OTHER=/x", test.env}, start, test.codexHome)
+			if !slices.Equal(got, test.want) {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if test.problem == "" && problems != nil || test.problem != "" && (len(problems) != 1 || problems[0].File != filepath.Join(root, test.problem)) {
+				t.Errorf("problems %v, want one about %q", problems, test.problem)
 			}
 		})
 	}

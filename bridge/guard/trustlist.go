@@ -68,9 +68,11 @@ func ReadTrustList(codexHome string) TrustList {
 	return list
 }
 
-// TrustedProjects returns the projects that config.toml in Codex's own folder trusts, sorted.
+// TrustedProjects returns the projects that config.toml in Codex's own folder trusts, sorted. It returns none if the
+// file can't be read.
 func TrustedProjects(codexHome string) (projects []string) {
-	for project, entry := range readCodexConfig(filepath.Join(codexHome, "config.toml")).Projects {
+	read, _ := readCodexConfig(filepath.Join(codexHome, "config.toml"))
+	for project, entry := range read.Projects {
 		if entry.TrustLevel == "trusted" {
 			projects = append(projects, project)
 		}

@@ -92,13 +92,14 @@ func ExitStatus(err error) int {
 	var refused *settings.RefusedArgs
 	var open *policy.SensitivePathError
 	var variable *guard.EnvFileError
+	var file *guard.ConfigFileError
 	var server *guard.ExecServerError
 	var state *statefolder.Error
 	var unsupervised *supervise.UnsupportedError
 	switch {
 	case errors.As(err, &find):
 		return ExitNotFound
-	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &server), errors.As(err, &state), errors.As(err, &unsupervised):
+	case errors.As(err, &conf), errors.As(err, &refused), errors.As(err, &open), errors.As(err, &variable), errors.As(err, &file), errors.As(err, &server), errors.As(err, &state), errors.As(err, &unsupervised):
 		return ExitConfig
 	}
 	return ExitFailed

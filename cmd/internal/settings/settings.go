@@ -160,6 +160,9 @@ func (s Setup) exposed(cfg *config.Config, p *policy.Policy, world policy.State)
 		for _, one := range guard.CheckEnvFile(world) {
 			errs = append(errs, one)
 		}
+		for _, one := range guard.CheckConfigFiles(cfg.Codex, world) {
+			errs = append(errs, one)
+		}
 		if one := guard.CheckExecServer(cfg.Codex); one != nil {
 			errs = append(errs, one)
 		}

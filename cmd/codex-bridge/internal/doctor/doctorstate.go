@@ -77,6 +77,9 @@ func examineExposed(cfg *config.Config) []finding {
 	for _, one := range guard.CheckEnvFile(world) {
 		all = append(all, finding{"protection", Broken, one.Problem(), one.Hint()})
 	}
+	for _, one := range guard.CheckConfigFiles(cfg.Codex, world) {
+		all = append(all, finding{"protection", Broken, one.Problem(), one.Hint()})
+	}
 	if one := guard.CheckExecServer(cfg.Codex); one != nil {
 		all = append(all, finding{"protection", Broken, one.Problem(), one.Hint()})
 	}
