@@ -65,7 +65,7 @@ func (r *reader) configure(text string) { r.write("user/.config/codex-bridge/con
 // profile returns the configuration that `init` writes.
 func (r *reader) profile(name string) string {
 	r.t.Helper()
-	text, err := os.ReadFile(filepath.Join(repositoryRoot(r.t), "cmd", "codex-bridge", "init", name+".toml"))
+	text, err := os.ReadFile(filepath.Join(repositoryRoot(r.t), "cmd", "codex-bridge", "internal", "cli", "init", name+".toml"))
 	r.must(err)
 	return string(text)
 }

@@ -134,6 +134,7 @@ func TestServeThatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = syscall.Kill(server, syscall.SIGCONT) })
+	w.awaitStop(server)
 	ended := make(chan editor.Exit, 1)
 	go func() { ended <- joined.Close(time.Minute) }()
 	doctor := exec.Command(proxyPath, "doctor", "--json")

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,6 +255,26 @@ func (w *world) awaitEnd(what string, pids ...int) {
 	for end := time.Now().Add(patience); slices.ContainsFunc(pids, isAlive); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatalf("%s: still running: %s", what, describe(pids))
+		}
+	}
+}
+
+// awaitStop waits until no thread of a process runs. The signal that stops a process reaches one thread after another.
+func (w *world) awaitStop(pid int) {
+	w.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(threads) > 0 && !slices.ContainsFunc(threads, func(path string) bool {
+			stat, err := os.ReadFile(path)
+			return err == nil && !strings.Contains(string(stat), ") T ")
+		}) {
+			return
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("process %d does not stop", pid)
 		}
 	}
 }

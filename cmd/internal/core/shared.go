@@ -114,8 +114,9 @@ const sharedGrace = 3 * time.Second
 
 // SetPolicy applies a changed policy to a Codex whose only client has the guard g.
 func (s *Shared) SetPolicy(ctx context.Context, g *guard.Guard, p *policy.Policy) {
+	unverified := g.SetPolicy(p)
 	s.Starts.Changed(p, s.Log, g)
-	if !g.SetPolicy(p) || !g.HasClient() { // before initialize there are no turns
+	if !unverified || !g.HasClient() { // before initialize there are no turns
 		return
 	}
 	go func() { // ends with ctx

@@ -197,14 +197,16 @@ func (h *Hub) setPolicy(p *policy.Policy) {
 	h.policy = p // also of a Codex that starts before SetConfig
 	g := h.current
 	h.mu.Unlock()
-	if g != nil {
-		var clients []*guard.Guard
-		for _, a := range g.assemblies() {
-			clients = append(clients, a.Guard)
-		}
-		g.Starts.Changed(p, h.log, clients...)
+	if g == nil {
+		return
 	}
-	if g != nil && g.Guard.SetPolicy(p) {
+	unverified := g.Guard.SetPolicy(p)
+	var clients []*guard.Guard
+	for _, a := range g.assemblies() {
+		clients = append(clients, a.Guard)
+	}
+	g.Starts.Changed(p, h.log, clients...)
+	if unverified {
 		go g.interruptTurns(h.ended)
 	}
 }
