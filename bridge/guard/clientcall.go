@@ -100,10 +100,10 @@ func (g *Guard) followGate(ctx context.Context, c *clientCall) {
 		return
 	}
 	request := g.newGateRequest(c.Method, c.state.Thread.ID, c.Line)
-	change := g.threads.beginGateChange(c.state.Thread.ID, c.decision.Gated)
+	change, enforced := g.threads.beginGateChange(c.state.Thread.ID, c.decision.Gated), c.enforced
 	c.OnResponse(func(a *bridge.ServerResponse) {
 		g.threads.endGateChange(change, a.Outcome())
-		if c.enforced {
+		if enforced {
 			g.recordGate(ctx, change.thread)
 			g.gateChanged(ctx, a, request)
 		}

@@ -66,11 +66,11 @@ func (t *threads) applyLocked(id string, e event) {
 	if before.pending != nil && before.pending != r.pending {
 		close(before.pending.done)
 	}
+	t.writable.add(r.widened) // before the workspaces: who reads both without the lock sees no workspace without them
+	r.widened = nil
 	if before.verified != r.verified {
 		t.updateFoldersLocked()
 	}
-	t.writable.add(r.widened)
-	r.widened = nil
 	if r.isEmpty() {
 		delete(t.records, id)
 	}

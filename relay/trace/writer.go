@@ -183,7 +183,7 @@ func (w *writer) writeMessage(m *message, from, to string) {
 		if req.turn == "" {
 			req.turn = text(params.Get("turn").Get("id"))
 		}
-		req.approval = from != "client" && m.id != "" && methods.IsForPerson(m.method)
+		req.approval = from != "client" && m.id != "" && (methods.IsForPerson(m.method) || strings.Contains(m.method, "Approval")) // also those of a newer Codex
 		if m.id != "" {
 			w.addRequest(requestKey(from, to, m.id), req)
 		}
