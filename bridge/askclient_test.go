@@ -32,6 +32,8 @@ func (c *clientCaller) Routes() []bridge.Route {
 	}}}
 }
 
+func (*clientCaller) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // userAsker asks the user with AskUser when Codex sends "need".
 type userAsker struct{ conn *bridge.Conn }
 
@@ -46,6 +48,8 @@ func (c *userAsker) Routes() []bridge.Route {
 		}()
 	}}}
 }
+
+func (*userAsker) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // The bridge keeps only the first values of a long answer. It must not take these for the whole.
 func TestAskUserRefusesPartOfAnswer(t *testing.T) {

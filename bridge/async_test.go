@@ -43,6 +43,8 @@ func (retrying) Routes() []bridge.Route {
 	}}}
 }
 
+func (retrying) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // marking marks forwarded messages, and refuses a/two if the test says so.
 type marking struct{ refuses *bool }
 
@@ -56,6 +58,8 @@ func (h marking) Routes() []bridge.Route {
 		return nil
 	}}}
 }
+
+func (marking) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // counting marks and counts the responses to a/start that the client gets.
 type counting struct{ answers, none *atomic.Int64 }
@@ -75,6 +79,8 @@ func (n counting) Routes() []bridge.Route {
 		return nil
 	}}}
 }
+
+func (counting) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 func TestAsyncRequest(t *testing.T) {
 	refuses := false
@@ -133,6 +139,8 @@ func (e ending) Routes() []bridge.Route {
 		}},
 	}
 }
+
+func (ending) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // A reply that is caused by a message of Codex comes after that message.
 func TestAsyncReplyComesAfterDelivery(t *testing.T) {

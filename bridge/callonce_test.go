@@ -27,6 +27,8 @@ func (a *asksOnce) Routes() []bridge.Route {
 	}}}
 }
 
+func (*asksOnce) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // All features get the first result of CallOnce. After an error Codex is asked again.
 func TestCallOnceIsForAllFeatures(t *testing.T) {
 	c := bridgetest.Start(t, &asksOnce{method: "a"}, &asksOnce{method: "b"})

@@ -35,6 +35,8 @@ func (readOnly) Routes() []bridge.Route {
 	}
 }
 
+func (readOnly) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // A Feature registers routes. Here a shell script plays Codex: it answers one request.
 func ExampleFeature() {
 	runtime.LockOSThread()

@@ -45,6 +45,8 @@ func (a *ownCaller) Routes() []bridge.Route {
 	}
 }
 
+func (*ownCaller) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 type raw []byte
 
 func (r raw) MarshalJSON() ([]byte, error) { return r, nil }
@@ -138,3 +140,5 @@ func (k *requestKeeper) Routes() []bridge.Route {
 		}),
 	}
 }
+
+func (*requestKeeper) Stage() bridge.Stage { return bridge.BeforeGuard }

@@ -160,6 +160,8 @@ func (i *interleaving) Routes() []Route {
 	}
 }
 
+func (*interleaving) Stage() Stage { return BeforeGuard }
+
 // judge is a feature that checks responses. It runs after the interleaving, and appends its
 // name to the line.
 type judge struct {
@@ -190,6 +192,8 @@ func (j judge) Routes() []Route {
 		}},
 	}
 }
+
+func (judge) Stage() Stage { return BeforeGuard }
 
 // countResponse counts the responses that a feature is called with.
 func (i *interleaving) countResponse(call *ClientMessage, feature string) {

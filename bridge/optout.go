@@ -55,6 +55,9 @@ func (o *optOuts) Routes() []Route {
 	return routes
 }
 
+// Stage implements Feature.
+func (*optOuts) Stage() Stage { return Last }
+
 func (o *optOuts) isRequired(method string) bool {
 	return slices.ContainsFunc(o.required[method], func(needed func() bool) bool { return needed() })
 }

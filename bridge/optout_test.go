@@ -30,6 +30,8 @@ func (l *optOutFeature) Routes() []bridge.Route {
 	}
 }
 
+func (*optOutFeature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // A client can't opt out of a notification that a feature requires, but does not get it.
 func TestOptOuts(t *testing.T) {
 	const all = `["x/policy","x/a\u006cways","x/later","x/sometimes","x/free",7]`

@@ -156,6 +156,8 @@ func (a asyncFeature) Routes() []bridge.Route {
 	}
 }
 
+func (asyncFeature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // The number of asynchronous requests is limited.
 func TestTooManyAsyncRequests(t *testing.T) {
 	const limit = 4096

@@ -111,6 +111,8 @@ func (w *watcher) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Codex, Method: bridge.Other, HandleServer: func(context.Context, *bridge.ServerMessage) { w.seen.Add(1) }}}
 }
 
+func (*watcher) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // Requests of Codex that the client does not answer take bounded memory: further ones are declined, and no
 // feature sees them.
 func TestUnansweredServerRequests(t *testing.T) {

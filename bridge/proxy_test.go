@@ -19,6 +19,8 @@ type feature []bridge.Route
 
 func (f feature) Routes() []bridge.Route { return f }
 
+func (feature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // sessions plays every file in testdata/sessions whose name starts with prefix.
 func sessions(t *testing.T, prefix string, features func(t *testing.T) []bridge.Feature) {
 	t.Helper()
@@ -93,6 +95,8 @@ func (a *asker) Routes() []bridge.Route {
 		return nil
 	}}}
 }
+
+func (*asker) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 func TestRouteNeedsHandlerOfItsSide(t *testing.T) {
 	_, err := bridge.NewProxy(bridge.Options{Features: []bridge.Feature{feature{{From: bridge.Codex, Method: "x",

@@ -46,6 +46,8 @@ func (s *resolver) Routes() []bridge.Route {
 	}}}
 }
 
+func (*resolver) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // Requests of Codex and the responses of the client.
 func TestClientResponseSessions(t *testing.T) {
 	pass := func(context.Context, *bridge.ClientMessage) *rpc.Error { return nil }

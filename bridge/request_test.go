@@ -39,6 +39,8 @@ func (s *clientImpersonator) Routes() []bridge.Route {
 	}
 }
 
+func (*clientImpersonator) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // handlers has each way to handle a request: it marks b/any, refuses b/no, answers b/here, and
 // calls another method in place of b/aside.
 type handlers struct{ ended chan error }
@@ -79,6 +81,8 @@ func (o handlers) Routes() []bridge.Route {
 		}),
 	}
 }
+
+func (handlers) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // A request of CallAsClient passes the routes for client messages. Only the caller gets the
 // response.
@@ -153,6 +157,8 @@ func (i *cancelling) Routes() []bridge.Route {
 		}},
 	}
 }
+
+func (*cancelling) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // The client does not get a response that its caller no longer waits for.
 func TestLateResponseOfCallAsClientIsDropped(t *testing.T) {

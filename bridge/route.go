@@ -60,9 +60,10 @@ func (r *Route) isWanted() bool {
 	return r.Method != Other
 }
 
-// Feature is a part of the bridge that handles messages.
+// Feature is a part of the bridge that handles messages. NewProxy refuses features whose stages are not in order.
 type Feature interface {
 	Routes() []Route
+	Stage() Stage
 }
 
 // Stage is a place in the order in which features handle a message. The order is a security property: what comes before
@@ -79,12 +80,6 @@ const (
 
 func (s Stage) String() string {
 	return [...]string{"before the guard", "guard", "after the guard", "last"}[s]
-}
-
-// Stager is a Feature that names its Stage. NewProxy refuses features whose stages are not in order.
-type Stager interface {
-	Feature
-	Stage() Stage
 }
 
 // Attacher is a Feature that sends messages itself. Attach is called once, before any

@@ -26,6 +26,8 @@ func (f slowFeature) Routes() []bridge.Route {
 	}
 }
 
+func (slowFeature) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // Requests that change nothing pass a message that waits for long, but no other message.
 func TestReadsPass(t *testing.T) {
 	for name, thread := range map[string]string{"without a thread": "", "of a thread": `"threadId":"t"`} {

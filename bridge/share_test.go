@@ -36,6 +36,8 @@ func (h *helping) Routes() []bridge.Route {
 	}
 }
 
+func (*helping) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // Of two answers the first counts.
 func TestShare(t *testing.T) {
 	h := &helping{}

@@ -18,6 +18,8 @@ type connOnly struct{ conn *bridge.Conn }
 func (v *connOnly) Attach(p *bridge.Conn)  { v.conn = p }
 func (v *connOnly) Routes() []bridge.Route { return nil }
 
+func (*connOnly) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // awaitBlocked waits until the queue of a side has the lines of the test; the side does not read.
 func awaitBlocked(t *testing.T, heard <-chan string) {
 	t.Helper()

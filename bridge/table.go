@@ -67,16 +67,10 @@ func newTable(features []Feature) (*table, error) {
 
 // checkStages returns an error if a feature comes after one of a later stage.
 func checkStages(features []Feature) error {
-	var latest Stager
-	for _, f := range features {
-		s, ok := f.(Stager)
-		if !ok {
-			continue
+	for i, f := range features[:max(len(features)-1, 0)] {
+		if next := features[i+1]; next.Stage() < f.Stage() {
+			return fmt.Errorf("feature %T (%s) comes after %T (%s)", next, next.Stage(), f, f.Stage())
 		}
-		if latest != nil && s.Stage() < latest.Stage() {
-			return fmt.Errorf("feature %T (%s) comes after %T (%s)", s, s.Stage(), latest, latest.Stage())
-		}
-		latest = s
 	}
 	return nil
 }

@@ -41,6 +41,8 @@ func (h *withholding) Routes() []bridge.Route {
 	}
 }
 
+func (*withholding) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // A withheld request is answered once, by the feature or at its timeout. The client and later
 // features do not get it.
 func TestWithholdSessions(t *testing.T) {

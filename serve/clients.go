@@ -212,7 +212,7 @@ func (c *Client) Routes() []bridge.Route {
 	return routes
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Client) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 func notRequired() bool { return false }

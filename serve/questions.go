@@ -281,5 +281,5 @@ func (unsolicited) Routes() []bridge.Route {
 	}}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (unsolicited) Stage() bridge.Stage { return bridge.Last }

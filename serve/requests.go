@@ -35,7 +35,7 @@ func (r clientRequests) Routes() []bridge.Route {
 	return routes
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (clientRequests) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // open records the thread that a request opens, after Codex has opened it.

@@ -188,7 +188,7 @@ func TestLogThatHasLostItsEnd(t *testing.T) {
 		"removed":     os.Remove,
 		"emptied":     func(file string) error { return os.Truncate(file, 0) },
 		"one entry":   func(file string) error { return cutLines(file, 2) },
-		"one byte":    func(file string) error { return cutByte(file) },
+		"one byte":    cutByte,
 		"replaced":    func(file string) error { return errors.Join(os.Remove(file), os.WriteFile(file, nil, 0o600)) },
 		"no entry":    func(file string) error { return os.WriteFile(file, []byte("x\n"), 0o600) },
 		"another log": func(file string) error { return replaceByAnother(t, file) },

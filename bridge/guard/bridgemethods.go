@@ -31,7 +31,7 @@ func (o bridgeMethods) Routes() []bridge.Route {
 	}}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (bridgeMethods) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // decide refuses a method of the bridge that a policy of its thread denies, or whose work must not begin.

@@ -23,6 +23,8 @@ func (echo) Routes() []bridge.Route {
 	}}}
 }
 
+func (echo) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // A method of the bridge is refused if an enforced policy denies it.
 func TestOwnMethodIsDenied(t *testing.T) {
 	const (

@@ -85,7 +85,7 @@ func (a *consentFeature) Routes() []bridge.Route {
 	}}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*consentFeature) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // ask holds the request until the user has answered. Other requests do not wait.

@@ -22,6 +22,8 @@ func (e either) Routes() []bridge.Route {
 	}}}
 }
 
+func (either) Stage() bridge.Stage { return bridge.Last }
+
 // A response that the client sends before it has the request reaches Codex only if no policy checks
 // responses (R2). A later response is checked.
 func TestEarlyAnswerIsNotPassedOn(t *testing.T) {

@@ -267,6 +267,8 @@ func (keeper) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Codex, Method: "thread/settings/updated", Why: "t", HandleServer: func(_ context.Context, said *bridge.ServerMessage) { said.Line = nil }}}
 }
 
+func (keeper) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // A notification that another feature withholds stays withheld, even if the guard would show
 // another approval policy.
 func TestWithheldSettingsStayWithheld(t *testing.T) {

@@ -223,7 +223,7 @@ func (g *Guard) requireNotifications(method string) *rpc.Error {
 	})
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Guard) Stage() bridge.Stage { return bridge.Guarding }
 
 // Threads returns the number of threads that may take turns.

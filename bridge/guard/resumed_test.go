@@ -47,6 +47,8 @@ func (s slowFeature) Routes() []bridge.Route {
 	}
 }
 
+func (slowFeature) Stage() bridge.Stage { return bridge.Last }
+
 // A turn that waits for the resume of its thread continues after all features have handled the
 // response, because later features use the thread, too.
 func TestTurnWaitsForAllOfResume(t *testing.T) {

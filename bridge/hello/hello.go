@@ -84,7 +84,7 @@ func (h *Hello) Routes() []bridge.Route {
 	}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Hello) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // builtinMethods are the methods of this package.

@@ -151,7 +151,7 @@ func untested(program *codex.Program) string {
 	return fmt.Sprintf("codex-bridge-core was not tested with Codex %s: it is newer than %s", version, methods.Measured)
 }
 
-// person refuses a client that says that nobody answers there: only codex-bridge declines in a client's place.
+// person refuses a client that answers no questions: only codex-bridge declines in a client's place.
 type person struct{}
 
 // Routes implements bridge.Feature.

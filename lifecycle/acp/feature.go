@@ -52,7 +52,7 @@ func (f *Feature) Routes() []bridge.Route {
 	return routes
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Feature) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // handler returns the handler of a bridge method. answer runs in its own goroutine.

@@ -52,7 +52,7 @@ func (f *Feature) Routes() []bridge.Route {
 	return []bridge.Route{{From: bridge.Client, Method: Method, Why: "answered here, by a codex beside the conversation", HandleClient: f.describe}}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Feature) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // State is the part of bridge/status about images.

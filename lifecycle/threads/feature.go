@@ -138,7 +138,7 @@ func (f *Feature) Routes() []bridge.Route {
 	return routes
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Feature) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // State is the state in the response to bridge/status.

@@ -31,6 +31,8 @@ func (guard) Routes() []bridge.Route {
 	}}}
 }
 
+func (guard) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // world is a state and a feature.
 type world struct {
 	*bridgetest.Conversation

@@ -102,7 +102,7 @@ func (f *Feature) Routes() []bridge.Route {
 	}, f.heard()...)
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Feature) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 // Close ends all waiting work and returns when it has ended.

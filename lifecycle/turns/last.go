@@ -54,7 +54,7 @@ func (l last) Routes() []bridge.Route {
 	return routes
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (last) Stage() bridge.Stage { return bridge.Last }
 
 func (l last) declines(ctx context.Context, said *bridge.ServerMessage) {

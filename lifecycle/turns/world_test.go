@@ -43,6 +43,8 @@ func (g *guard) Routes() []bridge.Route {
 	}}}
 }
 
+func (*guard) Stage() bridge.Stage { return bridge.Last }
+
 // Enforces implements turns.Judge.
 func (g *guard) Enforces() bool { return true }
 
@@ -59,6 +61,8 @@ type voice struct{ peer *bridge.Conn }
 
 func (v *voice) Attach(p *bridge.Conn)  { v.peer = p }
 func (v *voice) Routes() []bridge.Route { return nil }
+
+func (*voice) Stage() bridge.Stage { return bridge.Last }
 
 type world struct {
 	*bridgetest.Conversation

@@ -148,7 +148,7 @@ func (f *Feature) Routes() []bridge.Route {
 	return slices.Concat(routes, f.programRoutes(), f.mcpRoutes())
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Feature) Stage() bridge.Stage { return bridge.AfterGuard }
 
 func (f *Feature) handleQuestion(ctx context.Context, msg *bridge.ServerMessage) {

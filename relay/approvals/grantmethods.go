@@ -34,7 +34,7 @@ func (f *GrantFeature) Routes() []bridge.Route {
 	}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*GrantFeature) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 func (f *GrantFeature) handler(answer func(context.Context, rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {

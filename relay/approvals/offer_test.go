@@ -51,6 +51,8 @@ func (c cutting) Routes() []bridge.Route {
 	}}}
 }
 
+func (cutting) Stage() bridge.Stage { return bridge.BeforeGuard }
+
 // The client is offered the answers of Codex that the bridge keeps, and no others.
 func TestOnlyKeptAnswersAreOffered(t *testing.T) {
 	command := func(decisions, more string) string {

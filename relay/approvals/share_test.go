@@ -163,6 +163,8 @@ type changes []bridge.Route
 
 func (c changes) Routes() []bridge.Route { return c }
 
+func (changes) Stage() bridge.Stage { return bridge.Last }
+
 const begins = `editor> {"id":1,"method":"hello"}
 codex<  {"id":1,"method":"hello"}
 codex>  {"method":"item/commandExecution/requestApproval","id":0,"params":{"threadId":"t","turnId":"u","itemId":"i","command":"make","cwd":"$cwd"}}

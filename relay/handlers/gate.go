@@ -97,7 +97,7 @@ func (g *Gate) Routes() []bridge.Route {
 	}}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Gate) Stage() bridge.Stage { return bridge.AfterGuard }
 
 // handleItemStarted drops the item/started of an item that the bridge has announced.

@@ -138,6 +138,8 @@ func (h *fakeCodex) Routes() []bridge.Route {
 	}
 }
 
+func (*fakeCodex) Stage() bridge.Stage { return bridge.Last }
+
 // Plays testdata/sessions/gate-*.txt.
 func TestRecordedSessions(t *testing.T) {
 	for name, set := range map[string]struct {

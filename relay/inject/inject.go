@@ -112,7 +112,7 @@ func (f *Feature) Routes() []bridge.Route {
 	return routes
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Feature) Stage() bridge.Stage { return bridge.AfterGuard }
 
 // State returns the current state.

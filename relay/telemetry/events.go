@@ -55,7 +55,7 @@ func (f *EventFeature) Routes() []bridge.Route {
 	}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*EventFeature) Stage() bridge.Stage { return bridge.AfterGuard }
 
 // observe reports the event of a message. It is also called for messages that only another

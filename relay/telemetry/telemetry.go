@@ -247,7 +247,7 @@ func (t *Telemetry) Routes() []bridge.Route {
 	}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Telemetry) Stage() bridge.Stage { return bridge.Last }
 
 func turnKey(thread, turn string) string        { return "turn " + thread + " " + turn }

@@ -72,7 +72,7 @@ func (m *Mirror) Routes() []bridge.Route {
 	}
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Mirror) Stage() bridge.Stage { return bridge.Last }
 
 // handleOpened records that a thread is ephemeral, or stores the turns of a resumed thread.

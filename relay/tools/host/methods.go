@@ -28,7 +28,7 @@ func (o ToolMethods) Routes() []bridge.Route {
 	return routes
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (ToolMethods) Stage() bridge.Stage { return bridge.BeforeGuard }
 
 func (o ToolMethods) handler(answer func(rpc.Value) (any, *rpc.Error)) func(context.Context, *bridge.ClientMessage) *rpc.Error {

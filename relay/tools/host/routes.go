@@ -31,5 +31,5 @@ func (f *Feature) Routes() []bridge.Route {
 	return routes
 }
 
-// Stage implements bridge.Stager.
+// Stage implements bridge.Feature.
 func (*Feature) Stage() bridge.Stage { return bridge.AfterGuard }

@@ -1,0 +1,9 @@
+package cli
+
+import (
+	"testing"
+
+	"codex-bridge.example/bridge/bridgetest"
+)
+
+func TestMain(m *testing.M) { bridgetest.Main(m) }
