@@ -120,6 +120,10 @@ func NewProxy(o Options) (*Proxy, error) {
 	return p, nil
 }
 
+// Run runs the conversation until Codex has exited or the connection to it has ended. It returns Codex's
+// exit status. Signals from stop are passed on to Codex. At the end the handlers of requests without a
+// response have been called.
+//
 //	client ──▶ reader ──▶ schedule ──▶ features in order ──▶ requests ──▶ toCodex ──▶ Codex
 //	           fromClient  handleInOrder  route (guard first)  registerRequest
 //	                                         │ refused, or answered
@@ -131,10 +135,6 @@ func NewProxy(o Options) (*Proxy, error) {
 //
 // One goroutine reads the client, one reads Codex, and each side has a writer. A handler that waits leaves
 // reading to another goroutine. conversation has all messages in flight.
-//
-// Run runs the conversation until Codex has exited or the connection to it has ended. It returns Codex's
-// exit status. Signals from stop are passed on to Codex. At the end the handlers of requests without a
-// response have been called.
 func (p *Proxy) Run(ctx context.Context, stop <-chan os.Signal) *os.ProcessState {
 	p.codex = p.opts.Upstream
 	in, out := p.codex.Streams()

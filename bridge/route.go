@@ -66,8 +66,8 @@ type Feature interface {
 	Stage() Stage
 }
 
-// Stage is a place in the order in which features handle a message. The order is a security property: what comes before
-// the guard is not judged, and what comes after it sees only what the policy has passed.
+// Stage is a place in the order in which features handle a message. The order is a security property: the guard does
+// not judge a message that an earlier stage answers, and a later stage sees only messages that the policy has passed.
 type Stage uint8
 
 // The stages, in their order.

@@ -106,7 +106,7 @@ func (s *startedCalls) set(at turnOf, id string, call rollout.Call) {
 	}
 }
 
-// change changes what is known of a started call. It does nothing for another call.
+// change changes the entry of a started call. It does nothing for another call.
 func (s *startedCalls) change(at turnOf, id string, to func(*startedCall)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

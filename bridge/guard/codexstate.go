@@ -1,11 +1,14 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"codex-bridge.example/bridge/codex"
 	"codex-bridge.example/bridge/config"
@@ -28,10 +31,14 @@ type codexConfig struct {
 // folder in its place. Codex may read a file that is an error here: it accepts larger and deeper ones.
 func readCodexConfig(file string) (read codexConfig, err error) {
 	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return codexConfig{}, nil
-	}
-	if info.Size() > maxCodexConfig {
+	case err != nil:
+		return codexConfig{}, err
+	case !info.Mode().IsRegular():
+		return codexConfig{}, nil
+	case info.Size() > maxCodexConfig:
 		return codexConfig{}, fmt.Errorf("it has more than %d bytes", maxCodexConfig)
 	}
 	text, err := os.ReadFile(file)
@@ -56,7 +63,7 @@ func (e *ConfigFileError) Error() string { return e.Problem() + "; " + e.Hint() 
 // Unwrap returns why the file can't be read.
 func (e *ConfigFileError) Unwrap() error { return e.Err }
 
-// Problem says what is not known.
+// Problem names the file, and why it can't be read.
 func (e *ConfigFileError) Problem() string {
 	return fmt.Sprintf("%s can't be read, so the policy can't protect the folder of codex's databases that it may name: %v", e.File, e.Err)
 }

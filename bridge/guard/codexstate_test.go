@@ -45,6 +45,7 @@ func TestDatabaseFolders(t *testing.T) {
 		"a file that is no TOML":      {codexHome: home, files: map[string]string{"home/config.toml": own + "["}, problem: "home/config.toml"},
 		"a deep file":                 {codexHome: home, files: map[string]string{"home/config.toml": own + "x = " + strings.Repeat("[", 65) + strings.Repeat("]", 65)}, problem: "home/config.toml"},
 		"a project's unreadable file": {codexHome: home, files: map[string]string{"project/.codex/config.toml": own + "x = {\"$__toml_private_datetime\" = \"1979-05-27\"}", "home/config.toml": trusted(root+"/project", "trusted")}, problem: "project/.codex/config.toml"},
+		"a file in place of a folder": {codexHome: home, files: map[string]string{"project/.codex": own, "home/config.toml": trusted(root+"/project", "trusted")}},
 		"one of an untrusted project": {codexHome: home, files: map[string]string{"project/.codex/config.toml": own + "["}},
 		"a file of the greatest size": {codexHome: home, files: map[string]string{"home/config.toml": own + strings.Repeat("#", big-len(own))}, want: []string{home + "/db"}},
 		"a larger file":               {codexHome: home, files: map[string]string{"home/config.toml": own + strings.Repeat("#", big-len(own)+1)}, problem: "home/config.toml"},

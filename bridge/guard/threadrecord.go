@@ -11,8 +11,8 @@ import (
 type threadState int
 
 const (
-	// unopened: no client has opened the thread since its record began.
-	unopened threadState = iota
+	// The zero state: no client has opened the thread since its record began.
+	_ threadState = iota
 	// opening: the thread takes no turns until its pending verification has ended.
 	opening
 	// verified: the thread may take turns. A verification may be pending.

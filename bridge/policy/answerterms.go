@@ -12,7 +12,7 @@ import (
 	"codex-bridge.example/bridge/userrules"
 )
 
-// Terms says which remembered answers to a question count.
+// AnswerTerms says which remembered answers to a question count.
 type AnswerTerms struct {
 	// Since is the time from which they count: the last end of an expired rule that asks. Earlier answers were
 	// answers to an exception.

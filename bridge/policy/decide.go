@@ -115,7 +115,7 @@ type findings struct {
 	namesModel bool // the overlay has an allowed model
 }
 
-// newFindings returns what is known of a message before its first rule.
+// newFindings returns the findings about a message before its first rule.
 func newFindings(r *request) *findings { return &findings{request: r, folders: folders{request: r}} }
 
 // checkRequest checks the size, the form and the thread of a message before its fields.

@@ -51,7 +51,7 @@ func (p *Policy) PatchLeaveReason(method string, params rpc.Value, st State) Lea
 		case err != nil:
 			return LeaveReason{Rule: RuleRoots, Reason: display.Clip(text) + " can't be resolved: " + err.Error()}
 		}
-		if link := PolicyFileLink(found); link != "" {
+		if link := LinkedFile(found); link != "" {
 			return LeaveReason{Rule: RuleProtected, Reason: link + " leads to a policy file by a link"}
 		}
 		for _, path := range found {
@@ -163,7 +163,7 @@ func (p *Policy) ChangesUnasked(st State) bool {
 	roots := p.Allowed(st, st.ThreadWorkspace())
 	return slices.ContainsFunc(st.Files, func(name string) bool {
 		found, err := st.Readings(name)
-		return err != nil || PolicyFileLink(found) != "" || slices.ContainsFunc(found, func(path string) bool {
+		return err != nil || LinkedFile(found) != "" || slices.ContainsFunc(found, func(path string) bool {
 			return WithinAny(roots, path) && p.fileLeaveReason(path, p.patchLimit(st), roots, st).Leaves()
 		})
 	})

@@ -49,10 +49,10 @@ func (st State) ReadingsIn(workspace, path string) ([]string, error) {
 	return out, err
 }
 
-// PolicyFileLink returns the reading that is a workspace policy file in the place of a link; "" if none is.
+// LinkedFile returns the reading that is a workspace policy file in the place of a link; "" if none is.
 // Codex's sandbox keeps the target from commands, but not the link: without it, the policy would not govern
 // later threads.
-func PolicyFileLink(found []string) string {
+func LinkedFile(found []string) string {
 	for _, path := range found[:max(len(found)-1, 0)] {
 		if strings.EqualFold(filepath.Base(path), config.WorkspaceFile) {
 			return path

@@ -1,6 +1,6 @@
 package policy
 
-// These are the rules that refusals and changes name: keys of the configuration, and a few words for what is none.
+// These are the rules that refusals and changes name: keys of the configuration, and words for rules without a key.
 const (
 	RuleMode       = "policy.mode"
 	RuleApproval   = "policy.approval"

@@ -12,7 +12,7 @@ import (
 // Error is an error in a document.
 type Error struct {
 	Line, Column int    // from 1, in bytes
-	Message      string // what is wrong
+	Message      string // the problem
 	Hint         string // a suggested fix; may be empty
 }
 

@@ -53,7 +53,7 @@ func newState(secrets []string, log *slog.Logger) (*state, error) {
 	return s, nil
 }
 
-// Close writes what is left, and closes the log.
+// Close writes the decisions that wait, and closes the log.
 func (s *state) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), core.StateGrace)
 	defer cancel()

@@ -51,7 +51,7 @@ func commandLeaveReason(p *policy.Policy, params rpc.Value, st policy.State) pol
 // command that fails in the sandbox runs again outside without a second question. So an acceptance
 // keeps a command inside only under on-request and under granular without sandbox_approval, in a
 // thread with a sandbox.
-func commandEscalation(p *policy.Policy, l policy.LeaveReason, st policy.State) rules.Escalation {
+func commandEscalation(l policy.LeaveReason, st policy.State) rules.Escalation {
 	t := st.Thread
 	if l.Leaves() || t == nil || t.RerunsOutside || t.Sandbox != policy.ReadOnly.String() && t.Sandbox != policy.WorkspaceWrite.String() {
 		return rules.EscalationUnknown
@@ -64,7 +64,7 @@ func commandEscalation(p *policy.Policy, l policy.LeaveReason, st policy.State) 
 
 // patchEscalation is commandEscalation for a patch. Codex applies a patch once, but in a read-only
 // thread any patch exceeds the sandbox.
-func patchEscalation(p *policy.Policy, l policy.LeaveReason, st policy.State) rules.Escalation {
+func patchEscalation(l policy.LeaveReason, st policy.State) rules.Escalation {
 	if l.Leaves() || st.Thread == nil || st.Thread.Sandbox != policy.WorkspaceWrite.String() && st.Thread.Sandbox != policy.FullAccess.String() {
 		return rules.EscalationUnknown
 	}

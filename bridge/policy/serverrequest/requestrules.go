@@ -25,9 +25,9 @@ func ruleMatch(p *policy.Policy, method string, params rpc.Value, st policy.Stat
 	reach := rules.EscalationUnknown
 	switch method {
 	case "item/commandExecution/requestApproval", "execCommandApproval":
-		reach = commandEscalation(p, at, st)
+		reach = commandEscalation(at, st)
 	case "item/fileChange/requestApproval", "applyPatchApproval":
-		reach = patchEscalation(p, at, st)
+		reach = patchEscalation(at, st)
 	case "mcpServer/elicitation/request":
 		reach = rules.Sandboxed // a server's tool has no sandbox to leave
 	}

@@ -53,7 +53,7 @@ func LineLeaveReason(p *policy.Policy, t Call, st policy.State) policy.LeaveReas
 		if err != nil && protectsMore {
 			return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "the bridge can't find out whether it changes a path of policy.protected_paths: " + policy.ArgText(file.Path) + ": " + err.Error()}
 		}
-		if link := policy.PolicyFileLink(targets); link != "" {
+		if link := policy.LinkedFile(targets); link != "" {
 			return policy.LeaveReason{Rule: policy.RuleProtected, Reason: "it changes " + link + ", which leads to a policy file by a link"}
 		}
 		for _, at := range targets {

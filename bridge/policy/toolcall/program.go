@@ -34,10 +34,10 @@ func DecideProgram(p *policy.Policy, programs []rules.Program, unreadable string
 		}
 		programs = append(slices.Clip(programs), unknown)
 	}
-	reach, set := programEscalation(p, st), p.RulesAt(st)
+	reach, set := programEscalation(st), p.RulesAt(st)
 	var m, accepted rules.Match
 	for _, prog := range programs {
-		one := set.Program(prog, reach, programDirs(p, prog, st))
+		one := set.Program(prog, reach, programDirs(prog, st))
 		d.Exceptions = policy.AddExceptions(d.Exceptions, one.Exceptions)
 		if one.Decision != rules.Ask || !hasAccepted(st, prog, one.Asking) {
 			m = rules.Strictest(m, one)
@@ -93,7 +93,7 @@ func consentOf(m rules.Match) string {
 const commandApproval = "item/commandExecution/requestApproval"
 
 // programEscalation returns whether a program runs outside the sandbox.
-func programEscalation(p *policy.Policy, st policy.State) rules.Escalation {
+func programEscalation(st policy.State) rules.Escalation {
 	switch {
 	case st.Thread == nil:
 		return rules.EscalationUnknown
@@ -104,7 +104,7 @@ func programEscalation(p *policy.Policy, st policy.State) rules.Escalation {
 }
 
 // programDirs returns the folders that rules for a program may name.
-func programDirs(p *policy.Policy, prog rules.Program, st policy.State) rules.Dirs {
+func programDirs(prog rules.Program, st policy.State) rules.Dirs {
 	dirs := rules.Dirs{Home: st.Home, Cwd: prog.Dir, ProgramFolders: st.PathFolders}
 	if st.Thread != nil {
 		dirs.Workspace = st.Thread.Workspace

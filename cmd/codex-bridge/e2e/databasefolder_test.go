@@ -66,6 +66,37 @@ func TestMovedDatabases(t *testing.T) {
 	}
 }
 
+// A file that Codex reads and the bridge can't may name the folder of the databases, so a bridge that enforces does not
+// start. Codex alone keeps its databases there.
+func TestDatabaseFolderInUnreadableFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{config: governsConfig})
+	folder := filepath.Join(w.workspace, "databases")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("sqlite_home = %q\n%s", folder, w.read("home/config.toml"))
+	w.write("home/config.toml", text+"\n[unknown]\nx = "+strings.Repeat("[", 65)+strings.Repeat("]", 65)+"\n")
+	a := w.newAcceptingEditor(codexPath, "app-server")
+	a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	a.closeAndWait()
+	if found, err := filepath.Glob(filepath.Join(folder, "*.sqlite")); err != nil || len(found) == 0 {
+		t.Errorf("control: Codex has no databases there: %v", err)
+	}
+	const why = "can't be read, so the policy can't protect the folder of codex's databases"
+	e := w.start(proxyArgv, editor.Options{})
+	if exit, err := e.Exit(deadline(t)); err != nil || exit.Code != 2 || !strings.Contains(e.Stderr(), why) {
+		t.Errorf("%v, %v; stderr %q", exit, err, e.Stderr())
+	}
+	if report, _, _ := w.runCommand("doctor"); !strings.Contains(strings.Join(strings.Fields(report), " "), why) {
+		t.Errorf("doctor: %s", report)
+	}
+	w.write("home/config.toml", text)
+	a = w.newAcceptingEditor(proxyArgv...)
+	a.thread(map[string]any{"approvalPolicy": "on-request", "sandbox": "workspace-write"})
+	a.closeAndWait()
+}
+
 // A bridge that enforces does not start a Codex that runs commands on another server.
 func TestExecServer(t *testing.T) {
 	t.Parallel()

@@ -54,6 +54,7 @@ func Databases(cfg *config.Config) (all []*url.URL) {
 	return all
 }
 
+// IsPostgres reports whether an address is that of a PostgreSQL database.
 func IsPostgres(address *url.URL) bool { return strings.HasPrefix(address.Scheme, "postgres") }
 
 // Secrets returns the known secrets, for redaction: environment variables with a secret's name,

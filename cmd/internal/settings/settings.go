@@ -206,6 +206,7 @@ func (s Setup) FolderPolicies(workspace string, skipped func() bool, log *slog.L
 	}
 }
 
+// NewPolicy compiles the policy of a configuration. It logs keys that have no effect.
 func NewPolicy(cfg *config.Config, log *slog.Logger) (*policy.Policy, error) {
 	for _, n := range cfg.Unenforced() {
 		log.Warn("the key has no effect in this mode", "key", n.Key, "file", n.Origin.File, "line", n.Origin.Line)

@@ -141,6 +141,7 @@ type AgentRow struct {
 	Allowed bool     `json:"allowed"`
 }
 
+// AgentRows returns the agents of the configuration, sorted by id.
 func AgentRows(cfg *config.Config) []AgentRow {
 	s := AgentSettings(cfg)
 	rows := []AgentRow{}

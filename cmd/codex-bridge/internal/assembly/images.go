@@ -23,6 +23,7 @@ func newImages(cfg *config.Config, command codex.Command, g *guard.Guard, hi *he
 	return f
 }
 
+// NewWorker returns a worker that describes images by a Codex of its own.
 func NewWorker(command codex.Command, policy image.Policy, stderr io.Writer) *image.Worker {
 	return &image.Worker{
 		Command: slices.Concat([]string{command.Path}, command.Args), Env: command.Env, Stderr: stderr, Version: buildinfo.Version, Policy: policy, MakeFolder: store.MakeScratch,

@@ -31,6 +31,7 @@ import (
 	"codex-bridge.example/cmd/internal/releasediff"
 )
 
+// CodexCmd is the command "codex-bridge codex".
 type CodexCmd struct {
 	Check codexCheckCmd `cmd:"" help:"Compare a Codex with the one that this bridge knows, and try it offline under a policy. The exit status is 1 if something that was tried does not work." example:"codex-bridge codex check --codex ./codex-next"`
 }

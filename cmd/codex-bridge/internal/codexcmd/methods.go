@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/output"
 )
 
+// MethodsCmd is the command "codex-bridge methods".
 type MethodsCmd struct {
 	List methodsListCmd `cmd:"" default:"withargs" help:"List every method of Codex: its class, its verdict under your configuration, the reason, and the releases that have it and its fields." example:"codex-bridge methods list --verdict deny"`
 	Diff methodsDiffCmd `cmd:"" help:"Compare all names of another Codex with those of the tested one, with a proposed verdict for each new one. The exit status is 1 if there are differences or a part can't be compared." example:"codex-bridge methods diff --codex ./codex-next"`

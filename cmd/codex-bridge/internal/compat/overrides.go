@@ -9,6 +9,7 @@ import (
 	"codex-bridge.example/bridge/methods"
 )
 
+// OverrideOrigin returns the place that sets policy.methods for a method.
 func OverrideOrigin(cfg *config.Config, method string) string {
 	origin, _ := cfg.Origin(config.Key("policy", "methods", method))
 	return origin.String()

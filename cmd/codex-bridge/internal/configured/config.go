@@ -68,4 +68,5 @@ var Setup = settings.Setup{
 	},
 }
 
+// Files returns the files of the configuration for the current workspace.
 func Files() config.Options { return Setup.Files(settings.Workspace()) }

@@ -74,6 +74,7 @@ type FleetState struct {
 	Failed       *time.Time `json:"failed,omitempty"`
 }
 
+// ReadFleetState returns how far the decisions have reached the fleet log at a location.
 func ReadFleetState(ctx context.Context, s *store.Store, location string) (FleetState, error) {
 	state := FleetState{Location: location}
 	shipping, err := s.Shipping(ctx, location)

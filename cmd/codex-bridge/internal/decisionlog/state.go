@@ -25,6 +25,7 @@ func ReadState(read func(context.Context, *store.Store) error) error {
 	return errors.Join(read(ctx, s), s.Close())
 }
 
+// OpenState opens the database of the configuration. The caller closes it.
 func OpenState(ctx context.Context, cfg *config.Config, readOnly bool) (*store.Store, error) {
 	o := store.Options{URL: cfg.Store.URL, ReadOnly: readOnly}
 	if o.URL == "" {

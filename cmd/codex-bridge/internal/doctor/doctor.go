@@ -29,6 +29,7 @@ import (
 	"codex-bridge.example/cmd/internal/settings"
 )
 
+// DoctorCmd is the command "codex-bridge doctor".
 type DoctorCmd struct {
 	JSON    bool   `help:"Print JSON." name:"json"`
 	Managed string `help:"Check with this file as the managed one." placeholder:"FILE"`
@@ -42,6 +43,7 @@ type finding struct {
 	Hint   string `json:"hint,omitempty"`
 }
 
+// The states of a finding.
 const (
 	Fine   = "ok"
 	Warn   = "warn"

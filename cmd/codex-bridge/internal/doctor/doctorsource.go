@@ -21,6 +21,7 @@ func examineSource(cfg *config.Config) []finding {
 // expiresSoon is how long before the end of its metadata doctor warns about a bundle.
 const expiresSoon = 48 * time.Hour
 
+// SourceFinding returns the finding about the policy source.
 func SourceFinding(s *configured.SourceStatus) finding {
 	const publish = `whoever publishes it runs "codex-bridge policy publish" again`
 	f := finding{Name: "policy source", State: Fine}

@@ -27,6 +27,7 @@ import (
 	"codex-bridge.example/lifecycle/acp"
 )
 
+// AcpCmd is the command "codex-bridge acp".
 type AcpCmd struct {
 	Spawn spawnCmd      `cmd:"" help:"Run a task and print the agent's output; its tools and decisions go to stderr." example:"codex-bridge acp spawn --agent claude \"Fix the failing test\""`
 	List  listAgentsCmd `cmd:"" help:"List the configured agents." example:"codex-bridge acp list"`

@@ -23,6 +23,7 @@ import (
 	"codex-bridge.example/lifecycle/image"
 )
 
+// ImageCmd is the command "codex-bridge image".
 type ImageCmd struct {
 	Describe describeImageCmd `cmd:"" help:"Print the model's description of images, in a thread that no list shows." example:"codex-bridge image describe screenshot.png"`
 }

@@ -24,6 +24,7 @@ import (
 	"codex-bridge.example/relay/tools/provider"
 )
 
+// ToolsCmd is the command "codex-bridge tools".
 type ToolsCmd struct {
 	List listToolsCmd `cmd:"" help:"List the tools that threads get, and the omitted ones. Starts the servers, and ends them." example:"codex-bridge tools list"`
 	Call callToolCmd  `cmd:"" help:"Call a tool and print what the model would read. Skips policy and hooks." example:"codex-bridge tools call ticket_get --args '{\"id\": 1}'"`

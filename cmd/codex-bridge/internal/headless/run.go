@@ -23,6 +23,7 @@ import (
 	"codex-bridge.example/rpc"
 )
 
+// RunCmd is the command "codex-bridge run".
 type RunCmd struct {
 	Session string        `required:"" placeholder:"KEY" help:"The key of the session; the same key continues the same conversation."`
 	JSON    bool          `name:"json" help:"Print each event, then the result, as a line of JSON."`

@@ -32,6 +32,7 @@ import (
 // maxClients is how many clients may be connected at once.
 const maxClients = 512
 
+// ServeCmd is the command "codex-bridge serve".
 type ServeCmd struct {
 	Idle   time.Duration ` help:"End so long after the last client."`
 	Listen []string      `placeholder:"URL" help:"Where clients connect, in place of serve.listen: unix://, unix://PATH or ws://IP:PORT."`

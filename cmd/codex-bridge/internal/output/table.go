@@ -31,6 +31,7 @@ type Table struct {
 	after map[int]string // lines after so many rows
 }
 
+// Row adds a row.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
 // Line adds a line across the columns.

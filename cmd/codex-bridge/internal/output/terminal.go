@@ -99,6 +99,7 @@ func isUnsafe(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // HasColours reports whether a stream shows colours, as far as its environment says.

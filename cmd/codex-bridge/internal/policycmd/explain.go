@@ -23,12 +23,14 @@ import (
 	"codex-bridge.example/rpc"
 )
 
+// ExplainCmd is the command "codex-bridge policy explain".
 type ExplainCmd struct {
 	File      string `arg:"" optional:"" help:"The message, one JSON object; by default standard input." type:"existingfile"`
 	Workspace string `help:"The thread's folder, whose policy files count." default:"." type:"existingdir"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
+// Run prints the decision about a message.
 func (c ExplainCmd) Run(in io.Reader, out io.Writer) error {
 	folder, err := filepath.Abs(c.Workspace)
 	if err != nil {

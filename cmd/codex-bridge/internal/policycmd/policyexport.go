@@ -16,10 +16,12 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/output"
 )
 
+// PolicyExportCmd is the command "codex-bridge policy export".
 type PolicyExportCmd struct {
 	Requirements bool `required:"" help:"Print the part of the policy that Codex enforces by itself, as its requirements.toml; comments name the rest."`
 }
 
+// Run prints the part of the policy that Codex enforces by itself.
 func (c PolicyExportCmd) Run(out io.Writer) error {
 	cfg, err := configured.LoadStrict()
 	if err != nil {

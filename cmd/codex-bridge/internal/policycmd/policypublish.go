@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/cmd/internal/settings"
 )
 
+// PolicyPublishCmd is the command "codex-bridge policy publish".
 type PolicyPublishCmd struct {
 	Folder  string   `arg:"" optional:"" type:"existingdir" help:"Has policy.toml, and perhaps codex-table.txt, a newer table of Codex's methods; its other .toml and .jsonl files, and those in tests/, are policy tests. Without it, the bundle stays and its signatures are renewed."`
 	Repo    string   `required:"" placeholder:"DIR" help:"The repository, which is made if it is missing."`

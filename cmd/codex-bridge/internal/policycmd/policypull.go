@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/output"
 )
 
+// PolicyPullCmd is the command "codex-bridge policy pull".
 type PolicyPullCmd struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
@@ -110,6 +111,7 @@ func changedLines(before, after string) (changed []string) {
 	return changed
 }
 
+// PolicyStatusCmd is the command "codex-bridge policy status".
 type PolicyStatusCmd struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }

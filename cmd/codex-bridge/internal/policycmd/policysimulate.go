@@ -30,6 +30,7 @@ import (
 	"codex-bridge.example/relay/trace"
 )
 
+// SimulateCmd is the command "codex-bridge policy simulate".
 type SimulateCmd struct {
 	Candidate string  `placeholder:"FILE" type:"existingfile" help:"The candidate, in place of your configuration file; without it, the current policy is compared with the record."`
 	Managed   bool    `xor:"place" help:"The candidate takes the place of the managed file instead."`

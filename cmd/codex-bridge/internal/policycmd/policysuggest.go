@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 )
 
+// SuggestCmd is the command "codex-bridge policy suggest".
 type SuggestCmd struct {
 	Since  ageFlag `placeholder:"TIME" default:"7d" help:"Only denials since a time or for a duration (\"24h\", \"7d\")."`
 	Thread string  `help:"Only denials of a thread."`

@@ -10,6 +10,7 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/simulate"
 )
 
+// PolicyTestCmd is the command "codex-bridge policy test".
 type PolicyTestCmd struct {
 	Files   []string `arg:"" name:"file" help:"TOML files, or JSON Lines (.jsonl). See docs/reference/cli.md."`
 	Verbose bool     `short:"v" help:"Also name the cases that pass."`

@@ -23,6 +23,7 @@ import (
 	"codex-bridge.example/relay/desk"
 )
 
+// ApprovalsCmd is the command "codex-bridge approvals".
 type ApprovalsCmd struct {
 	List   listApprovalsCmd   `cmd:"" help:"List the commands that wait for a second person." example:"codex-bridge approvals list"`
 	Show   showApprovalCmd    `cmd:"" help:"Print the text that an approver signs, for ssh-keygen -Y sign -n codex-bridge-approval." example:"codex-bridge approvals show ID --approve > request.txt"`

@@ -29,6 +29,7 @@ import (
 	"codex-bridge.example/relay/telemetry"
 )
 
+// DecisionsCmd is the command "codex-bridge decisions".
 type DecisionsCmd struct {
 	List       listDecisionsCmd       `cmd:"" help:"List logged decisions, the newest last." example:"codex-bridge decisions list --since 24h --verdict deny"`
 	Verify     verifyDecisionsCmd     `cmd:"" help:"Check that no decision is changed, missing or out of order." example:"codex-bridge decisions verify"`

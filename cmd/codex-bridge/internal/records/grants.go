@@ -17,6 +17,7 @@ import (
 	"codex-bridge.example/relay/approvals"
 )
 
+// GrantsCmd is the command "codex-bridge grants".
 type GrantsCmd struct {
 	List   listGrantsCmd   `cmd:"" help:"List the approvals that the bridge keeps for always." example:"codex-bridge grants list"`
 	Revoke revokeGrantsCmd `cmd:"" help:"Forget remembered approvals at once, also in running bridges." example:"codex-bridge grants revoke --all"`

@@ -15,6 +15,7 @@ import (
 	"codex-bridge.example/cmd/codex-bridge/internal/output"
 )
 
+// HistoryCmd is the command "codex-bridge history".
 type HistoryCmd struct {
 	Search searchHistoryCmd `cmd:"" help:"Search the transcripts, the best match first; of 1,000 matches or more, the newest. Put the query in single quotes: words, \"a phrase\", -without." example:"codex-bridge history search 'migration -draft' --since 168h"`
 }

@@ -18,6 +18,7 @@ import (
 	"codex-bridge.example/relay/trace"
 )
 
+// PurgeCmd is the command "codex-bridge purge".
 type PurgeCmd struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }

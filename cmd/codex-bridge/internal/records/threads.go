@@ -14,6 +14,7 @@ import (
 	"codex-bridge.example/lifecycle/threads"
 )
 
+// ThreadsCmd is the command "codex-bridge threads".
 type ThreadsCmd struct {
 	List   listThreadsCmd  `cmd:"" help:"List the sessions with a thread, the last changed first." example:"codex-bridge threads list"`
 	Show   showThreadCmd   `cmd:"" help:"Show the thread of a session: its reason, its fingerprints and the process that holds it." example:"codex-bridge threads show nightly"`

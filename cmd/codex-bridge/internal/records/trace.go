@@ -19,6 +19,7 @@ import (
 	"codex-bridge.example/relay/trace"
 )
 
+// TraceCmd is the command "codex-bridge trace".
 type TraceCmd struct {
 	List   traceListCmd   `cmd:"" help:"List traces, the newest last." example:"codex-bridge trace list"`
 	Show   traceShowCmd   `cmd:"" help:"Print a trace in readable form." example:"codex-bridge trace show session.jsonl --all"`
