@@ -9,35 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
 	"codex-bridge.example/bridge/guard"
-	"codex-bridge.example/bridge/statefolder"
 	"codex-bridge.example/cmd/internal/settings"
 )
 
-// newFolder returns a function for paths in a new folder, which is the home folder and has the state.
-func newFolder(t *testing.T, files ...string) (at func(name string) string) {
-	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	at = func(name string) string { return filepath.Join(root, name) }
-	for _, name := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at(name)), 0o700), os.WriteFile(at(name), nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("HOME", root)
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	t.Setenv("TMPDIR", at("tmp"))
-	t.Setenv(statefolder.Env, at("state"))
-	return at
-}
-
 // Only files with a secret that the bridge uses are hidden, so that others cost nothing.
 func TestSecretFiles(t *testing.T) {
-	at := newFolder(t, "codex-bridge/config.toml", "other.toml", ".pgpass", "pass", ".pg_service.conf", "key", "other/.postgresql/postgresql.key")
+	at := bridgetest.NewHome(t, "codex-bridge/config.toml", "other.toml", ".pgpass", "pass", ".pg_service.conf", "key", "other/.postgresql/postgresql.key")
 	services := strings.ReplaceAll("[c]\npassfile=ROOT/pass\nsslkey=ROOT/key\n[d]\npassword=e\n", "ROOT", at("."))
 	if err := os.WriteFile(at("services"), []byte(services), 0o600); err != nil {
 		t.Fatal(err)
@@ -99,7 +79,7 @@ func TestSecretFiles(t *testing.T) {
 
 // The default token of serve is hidden as soon as there is one.
 func TestDefaultTokenIsHidden(t *testing.T) {
-	at := newFolder(t)
+	at := bridgetest.NewHome(t)
 	t.Setenv(config.EnvConfig, "")
 	cfg := &config.Config{}
 	if files := Setup.SecretFiles(cfg, guard.WorldOf(cfg.Codex)); len(files) > 0 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"codex-bridge.example/bridge/bridgetest"
 	"codex-bridge.example/bridge/config"
-	"codex-bridge.example/bridge/statefolder"
 )
 
 // TestDoctorNamesDenials checks the row about the user's permissions profile.
@@ -62,7 +62,7 @@ func TestDoctorNamesUnenforceableFolder(t *testing.T) {
 
 // TestDoctorNamesHiddenFileThatCodexCantHide checks the row about a hidden file whose path Codex takes for a pattern.
 func TestDoctorNamesHiddenFileThatCodexCantHide(t *testing.T) {
-	at := newHome(t, "[x]/config.toml", "w/y")
+	at := bridgetest.NewHome(t, "[x]/config.toml", "w/y")
 	t.Setenv(config.EnvConfig, at("[x]/config.toml"))
 	if err := os.WriteFile(at("[x]/config.toml"), []byte("[policy]\n[fleet]\nurl = \"postgres://a:b@h/d\"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -96,24 +96,4 @@ func TestDoctorNamesLinkedProtectedPath(t *testing.T) {
 	if all := examineFolder(cfg); len(all) != 0 {
 		t.Errorf("under a read-only policy: %v", all)
 	}
-}
-
-// newHome returns a function for paths in a new folder, which is the home folder and has the state.
-func newHome(t *testing.T, files ...string) (at func(name string) string) {
-	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	at = func(name string) string { return filepath.Join(root, name) }
-	for _, name := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at(name)), 0o700), os.WriteFile(at(name), nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("HOME", root)
-	t.Setenv("XDG_RUNTIME_DIR", "")
-	t.Setenv("TMPDIR", at("tmp"))
-	t.Setenv(statefolder.Env, at("state"))
-	return at
 }
