@@ -30,7 +30,7 @@ import (
 // its own has an example in its tag.
 type Commands struct {
 	Init       initCmd              `cmd:"" group:"start" help:"Write a commented configuration. It never overwrites a file." example:"codex-bridge init --profile careful"`
-	Doctor     doctor.DoctorCmd     `cmd:"" group:"start" help:"Check Codex, the configuration and the folders, and suggest fixes." example:"codex-bridge doctor"`
+	Doctor     doctor.Cmd           `cmd:"" group:"start" help:"Check Codex, the configuration and the folders, and suggest fixes." example:"codex-bridge doctor"`
 	Demo       demoCmd              `cmd:"" group:"start" help:"Show what a policy does, offline, with the real Codex." example:"codex-bridge demo"`
 	Policy     policyCmd            `cmd:"" group:"policy" help:"Explain and test the policy, and distribute it."`
 	Methods    codexcmd.MethodsCmd  `cmd:"" group:"policy" help:"List the methods of Codex, or compare those of another Codex."`

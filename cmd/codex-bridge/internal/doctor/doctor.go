@@ -29,8 +29,8 @@ import (
 	"codex-bridge.example/cmd/internal/settings"
 )
 
-// DoctorCmd is the command "codex-bridge doctor".
-type DoctorCmd struct {
+// Cmd is the command "codex-bridge doctor".
+type Cmd struct {
 	JSON    bool   `help:"Print JSON." name:"json"`
 	Managed string `help:"Check with this file as the managed one." placeholder:"FILE"`
 }
@@ -51,7 +51,7 @@ const (
 )
 
 // Run prints all checks. It returns an exit status of 1 if one is broken.
-func (c DoctorCmd) Run(out io.Writer) error {
+func (c Cmd) Run(out io.Writer) error {
 	files, trial := configured.Files(), ""
 	if c.Managed != "" {
 		var err error
